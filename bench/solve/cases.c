@@ -45,6 +45,14 @@ static const char wide[] =
     "option mu0 = 0.1\n"
     "option max_iterations = 100\n";
 
+/* Constraints of two variables each; x from the middle, where the circles are left together. */
+static const char chained[] =
+    "data n = 500\n"
+    "var x[n] = 0.5*ones(n)\n"
+    "minimize sum((x - 2)^2)\n"
+    "subject to\n"
+    "  x[1:]^2 + x[:-1]^2 <= 1\n";
+
 /* Bounds on f and codes are those a run has to end with to be accepted; published figures are of
    PyGRANSO 2.0 (full-memory update mended, OSQP 1.0), two cores, float64, printing off. */
 const solve_case solve_cases[] = {
@@ -91,6 +99,9 @@ const solve_case solve_cases[] = {
       .published = 41.0, .ratio = 10 },
     { .name = "D3vfull", .what = "recurrent network, 900 constraints", .example = "D3v", .from = "fold_l2(W' @ W - eye(30)) == 0\n",
       .to = "W' @ W == eye(30)\n", .quick = "max_iterations=2", .codes = "06", .published = 258, .ratio = 50 },
+    { .name = "E1", .what = "499 chained circles, dense gradients", .text = chained, .set = "jacobian=dense", .quick = "max_iterations=2", .codes = "0" },
+    { .name = "E1s", .what = "the same, sparse gradients", .text = chained, .set = "jacobian=sparse", .codes = "0" },
+    { .name = "E2s", .what = "9999 chained circles, sparse gradients", .text = chained, .from = "n = 500", .to = "n = 10000", .quick = "max_iterations=2", .codes = "0" },
     { .name = "B2wide", .what = "largest eigenvalue, 2000 variables, 100 iterations", .text = wide, .quick = "max_iterations=5", .codes = "046",
       .device_only = true },
 };

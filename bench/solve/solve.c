@@ -258,7 +258,7 @@ static lt_status measure_reach(const bench *b, result *r)
     return s;
 }
 
-/* A problem read and solved for the first time, again and again with others that are the same: once says little where it is a millisecond. */
+/* A problem read and solved for the first time, again and again with others that are the same: once says little where it is a millisecond (decision 332). */
 static lt_status measure_first(const bench *b, const solve_case *what, result *r)
 {
     enum { MOST = 15 };

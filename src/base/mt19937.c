@@ -15,10 +15,10 @@ void lt_mt_seed(lt_mt *m, uint32_t seed)
     m->spare = 0;
 }
 
-static uint32_t twist(uint32_t here, uint32_t after, uint32_t far)
+static uint32_t twist(uint32_t here, uint32_t after, uint32_t other)
 {
     uint32_t y = (here & 0x80000000u) | (after & 0x7fffffffu);
-    return far ^ y >> 1 ^ (-(y & 1) & 0x9908b0dfu);
+    return other ^ y >> 1 ^ (-(y & 1) & 0x9908b0dfu);
 }
 
 /* In three loops without a division, so that the compiler makes vector code of them: data sets of examples are half of a first call. */

@@ -428,7 +428,7 @@ LT_TEST(rows_of_many_bounds_are_never_gradients)
         LT_CHECK(at.p == 0 && at.outside == 0 && s->p == 600000 && s->certificate->stationary);
         LT_CHECK(s->best.x[0] == -0.5 && s->best.x[299999] == 0.25);
         LT_CHECK_NEAR(s->best.x[150000], 0, 1e-4);
-        lt_solve_options none = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.lbfgs_pairs = 5);
+        lt_solve_options none = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.jacobian = LT_JACOBIAN_DENSE, o.lbfgs_pairs = 5);
         lt_solution *never = NULL;
         if (!SHADOWED) LT_CHECK_FAILS(lt_solve(p, &none, &never), LT_ERR_MEMORY, "");
         lt_solution_destroy(s);

@@ -339,14 +339,14 @@ static void write_constants(const compiler *c, char *to)
     }
 }
 
-/* Where the host follows the device's addresses they are written in place: data of megabytes would be copied twice. */
+/* On the host they are written in place: data of megabytes would be copied twice. */
 static lt_status upload_constants(compiler *c)
 {
     lt_program *p = c->p;
     p->info.constant_bytes = c->constant_bytes;
     if (!c->constant_bytes) return LT_OK;
     LT_TRY(lt_device_alloc(p->device, p->stream, c->constant_bytes, "constants", &p->constants));
-    if (!lt_device_has(p->device, LT_DEVICE_OWN_MEMORY)) {
+    if (!c->opt->device) {
         LT_TRY(lt_stream_sync(p->stream)); /* the memory may have been another's, whose work is queued */
         write_constants(c, p->constants);
         return LT_OK;

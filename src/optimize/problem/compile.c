@@ -159,7 +159,8 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
     e->device = opt->device;
     snprintf(e->reason, sizeof e->reason, "asked for");
     if (p->compressed) {
-        snprintf(e->reason, sizeof e->reason, "sparse gradients are of the host");
+        snprintf(e->reason, sizeof e->reason, "gradients of constraints are sparse: %lld entries, by %lld sweeps", (long long)p->compressed->a.start[p->compressed->a.m],
+                 (long long)p->compressed->n_groups);
         LT_TRY(compile(p, opt, e));
     } else if (!opt->device && !strcmp(opt->device_name, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
     else {

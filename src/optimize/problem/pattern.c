@@ -226,22 +226,38 @@ static lt_status multiply(walk *w, int32_t id)
     return LT_OK;
 }
 
-static bool is_pick(const walk *w, int32_t id)
+/* Element i of an index that the graph itself has; -1: it follows from variables, or is none. */
+static int64_t index_at(const walk *w, int32_t id, int64_t i)
 {
-    const lt_ir_node *n = node_at(w, id), *x = node_at(w, lt_ir_in(n, 0)), *index = node_at(w, lt_ir_in(n, 1));
-    return x->shape.rank == 1 && index->op == LT_OP_CONST && index->dtype == LT_I64 && count_of(w, id) == count_of(w, lt_ir_in(n, 1));
+    const lt_ir_node *n = node_at(w, id);
+    while (n->op == LT_OP_CAST || n->op == LT_OP_RESHAPE) n = node_at(w, lt_ir_in(n, 0));
+    if (n->op == LT_OP_FULL) return (int64_t)n->attr.u.value;
+    if (n->op != LT_OP_CONST) return -1;
+    return n->dtype == LT_I64 ? ((const int64_t *)n->attr.u.data)[i] : n->dtype == LT_F64 ? (int64_t)((const double *)n->attr.u.data)[i] : -1;
 }
 
+/* (x [.., P], index [.., Q]): one of its row for each, any where the index is not known. TAKE of a vector is the same with one row. */
 static lt_status pick(walk *w, int32_t id)
 {
-    const lt_ir_node *n = node_at(w, id), *x = node_at(w, lt_ir_in(n, 0));
-    const int64_t *index = node_at(w, lt_ir_in(n, 1))->attr.u.data;
+    const lt_ir_node *n = node_at(w, id);
+    const lt_shape *x = &node_at(w, lt_ir_in(n, 0))->shape;
+    const int64_t from = x->dim[x->rank - 1], to = x->rank == 1 ? count_of(w, id) : n->shape.dim[n->shape.rank - 1];
     LT_TRY(begin(w, id));
     for (int64_t i = 0; i < count_of(w, id); i++) {
+        const int64_t row = i / to * from, at = index_at(w, lt_ir_in(n, 1), i);
         begin_list(w, &w->of[id], i);
-        if (index[i] >= 0 && index[i] < x->shape.dim[0]) LT_TRY(add_list(w, &w->of[id], i, operand(w, id, 0), index[i]));
+        if (at >= 0 && at < from) LT_TRY(add_list(w, &w->of[id], i, operand(w, id, 0), row + at));
+        else for (int64_t k = 0; k < from; k++) LT_TRY(add_list(w, &w->of[id], i, operand(w, id, 0), row + k));
     }
     return LT_OK;
+}
+
+static bool is_pick(const walk *w, int32_t id)
+{
+    const lt_ir_node *n = node_at(w, id);
+    const lt_shape *x = &node_at(w, lt_ir_in(n, 0))->shape;
+    if (!count_of(w, id) || count_of(w, id) != count_of(w, lt_ir_in(n, 1))) return false;
+    return x->rank == 1 || (n->op == LT_OP_TAKE_ALONG && x->rank == n->shape.rank && count_of(w, lt_ir_in(n, 0)) / x->dim[x->rank - 1] == count_of(w, id) / n->shape.dim[n->shape.rank - 1]);
 }
 
 /* Any other op: everything depends on everything. */

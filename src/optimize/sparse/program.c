@@ -322,7 +322,7 @@ static void guess_bounds(const program_run *q)
     }
 }
 
-/* Guesses and steps in turns (Hintermueller, Ito and Kunisch 2002): mostly a few, where the guess is nearly right from the beginning. Where entries
+/* Guesses and steps in turns (Hintermueller, Ito and Kunisch 2002; decision 331): mostly a few, where the guess is nearly right from the beginning. Where entries
    between their bounds depend on each other there is no one step, and y runs away. */
 static bool go_on(const program_run *q)
 {
