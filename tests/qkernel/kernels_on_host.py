@@ -507,7 +507,7 @@ def main():
         subprocess.run([*compiler, "-x", "c++-header", shim, "-o", f"{shim}.gch"], capture_output=True)  # read once; without it each program reads the text
         for name, text, defined in [*states(), *chunks(), *tiles(), *halves()]:
             source.write_text(text)
-            flags = [f"-D{key}={value}" for key, value in defined.items()]
+            flags = [f"-D{key}={value}" for key, value in {"REAL_PART": 0, **defined}.items()]
             built = subprocess.run([*compiler, "-include", shim, *flags, source, "-o", program], capture_output=True, text=True)
             if built.returncode and "c++20" in built.stderr:
                 print("the C++ compiler knows no C++20")

@@ -41,13 +41,13 @@ static lt_status go_back(gradient *g, const lt_sweep_job *of_rows)
     int here = 0;
     for (int32_t i = sweeps->sweep.n - 1; i >= 0; i--) {
         const lt_sweep *s = (const lt_sweep *)sweeps->sweep.at + i;
-        const int there = s->begin == LT_SWEEP_LOAD && s->mapped ? 1 - here : here;
-        lt_adjoint_job j = { .sweep = *of_rows, .lambda_from = g->lambda[here].at, .lambda_to = g->lambda[there].at, .out = g->items.at };
+        const int other = s->begin == LT_SWEEP_LOAD && s->mapped ? 1 - here : here;
+        lt_adjoint_job j = { .sweep = *of_rows, .lambda_from = g->lambda[here].at, .lambda_to = g->lambda[other].at, .out = g->items.at };
         j.sweep.sweep = of_rows->sweep + i;
         j.sweep.from = g->work[here].at;
-        j.sweep.to = g->work[there].at;
+        j.sweep.to = g->work[other].at;
         LT_TRY(lt_circuit_launch(&g->a.maker, g->a.kernels.adjoint, &j, sizeof j));
-        here = there;
+        here = other;
     }
     return LT_OK;
 }

@@ -227,11 +227,11 @@ static lt_status run_sweeps(lt_row_maker *m, const lt_sweep_job *of_rows, void *
     const size_t bytes = (size_t)of_rows->n_rows << (r->sweeps.q + (m->single ? 3 : 4));
     lt_sweep_job j = *of_rows;
     if (r->sweeps.n_mapped) LT_TRY(lt_device_block_reserve(m->dev, &m->spare, bytes, "gram spare states"));
-    void *here = r->sweeps.n_mapped % 2 ? m->spare.at : to, *there = r->sweeps.n_mapped % 2 ? to : m->spare.at;
+    void *here = r->sweeps.n_mapped % 2 ? m->spare.at : to, *other = r->sweeps.n_mapped % 2 ? to : m->spare.at;
     for (int32_t i = 0; i < r->sweeps.sweep.n; i++) {
         const lt_sweep *s = (const lt_sweep *)r->sweeps.sweep.at + i;
         j.from = j.to = here;
-        if (s->begin == LT_SWEEP_LOAD && s->mapped) j.to = there, there = here, here = j.to;
+        if (s->begin == LT_SWEEP_LOAD && s->mapped) j.to = other, other = here, here = j.to;
         j.sweep = of_rows->sweep + i;
         LT_TRY(lt_circuit_launch(m, m->kernels->sweep, &j, sizeof j));
     }

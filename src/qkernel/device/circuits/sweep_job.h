@@ -1,7 +1,11 @@
 /* What the kernels that make states of any circuit work on: C writes it, texts read it. SPDX-License-Identifier: BSD-3-Clause
-   This header also stands in those texts, behind rows_job.h: plain types only, no includes. */
+   This header also stands in those texts, behind rows_job.h: plain types only, and includes for C alone. */
 #ifndef LT_QKERNEL_DEVICE_CIRCUITS_SWEEP_JOB_H
 #define LT_QKERNEL_DEVICE_CIRCUITS_SWEEP_JOB_H
+
+#ifdef __STDC_VERSION__
+#include "qkernel/device/rows_job.h" /* lt_su2 */
+#endif
 
 enum { LT_SWEEP_MOST_BITS = 13, LT_SWEEP_STATE_BITS = 30 };
 

@@ -6,7 +6,6 @@
 #ifndef LT_QKERNEL_DEVICE_CIRCUITS_SWEEPS_H
 #define LT_QKERNEL_DEVICE_CIRCUITS_SWEEPS_H
 
-#include "qkernel/device/rows_job.h"
 #include "qkernel/device/circuits/sweep_job.h"
 #include "qkernel/simulate/program.h"
 
