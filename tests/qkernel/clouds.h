@@ -22,7 +22,7 @@ static inline clouds make_clouds(uint64_t seed)
 }
 static inline lt_rows rows_of(const double *x, int64_t n, int64_t d) { return (lt_rows){ x, LT_F64, n, d, 0 }; }
 
-static lt_gram_options small_gram; /* of the last small_options() */
+static _Thread_local lt_gram_options small_gram; /* of the last small_options() */
 
 static inline lt_qsvm_options small_options(void)
 {

@@ -276,18 +276,21 @@ static lt_status put_figures(card *c)
     return st;
 }
 
-static void put_sampling(card *c)
+/* What cannot be read is left out; what there is no memory for is a failure. */
+static lt_status put_sampling(card *c)
 {
     lt_notes notes = { .arena = &c->arena };
     lt_yaml_node *root = NULL;
-    if (!c->i.sampling_metrics[0] || lt_yaml_read(&c->arena, c->i.sampling_metrics, strlen(c->i.sampling_metrics), "sampling metrics", &notes, &root)) return;
-    if (!root || !root->first || root->kind != LT_YAML_MAP) return;
+    lt_status s = c->i.sampling_metrics[0] ? lt_yaml_read(&c->arena, c->i.sampling_metrics, strlen(c->i.sampling_metrics), "sampling metrics", &notes, &root) : LT_OK;
+    if (s == LT_ERR_MEMORY) return s;
+    if (s || !root || !root->first || root->kind != LT_YAML_MAP) return LT_OK;
     HEAD(c, "## Sampling", "measure", "value");
     for (const lt_yaml_node *m = root->first; m; m = m->next) {
         if (m->kind == LT_YAML_REAL) put_row(c, m->key, "%.4g", m->real);
         else if (m->text) put_row(c, m->key, "%s", m->text);
     }
     fputc('\n', c->to);
+    return LT_OK;
 }
 
 /* ---- How it was made ------------------------------------------------------------------------------------------------ */
@@ -366,7 +369,7 @@ static lt_status put_all(card *c)
     put_arrays(c);
     LT_TRY(put_rows(c));
     LT_TRY(put_figures(c));
-    put_sampling(c);
+    LT_TRY(put_sampling(c));
     put_reading(c);
     return put_configuration(c);
 }

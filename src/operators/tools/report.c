@@ -86,19 +86,21 @@ static const char *metric_text(const lt_yaml_node *m, char text[40])
 }
 
 /* The JSON of the sampling metrics, which is YAML too, as a list. */
-static void put_metrics(const page *p)
+static lt_status put_metrics(const page *p)
 {
     lt_arena arena = { 0 };
     lt_notes notes = { .arena = &arena };
-    lt_yaml_node *root;
+    lt_yaml_node *root = NULL;
     const char *names[MAX_LABELS], *values[MAX_LABELS];
     char text[MAX_LABELS][40];
     int n = 0;
-    if (p->i.sampling_metrics[0] && !lt_yaml_read(&arena, p->i.sampling_metrics, strlen(p->i.sampling_metrics), "sampling metrics", &notes, &root))
+    lt_status s = p->i.sampling_metrics[0] ? lt_yaml_read(&arena, p->i.sampling_metrics, strlen(p->i.sampling_metrics), "sampling metrics", &notes, &root) : LT_OK;
+    if (!s && root)
         for (const lt_yaml_node *m = root->first; m && n < MAX_LABELS; m = m->next)
             if (m->text) names[n] = m->key, values[n] = metric_text(m, text[n]), n++;
     if (n) lt_report_facts(p->r, n, names, values);
     lt_arena_release(&arena);
+    return s == LT_ERR_MEMORY ? s : LT_OK; /* what cannot be read is left out */
 }
 
 /* A file may hold anything, numbers outside the unit cube included. */
@@ -128,7 +130,7 @@ static lt_status put_coverage(const page *p)
         lt_report_heading(p->r, "Parameter coverage");
         lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = named ? NULL : "parameter",
                                                .unit = "operators", .rows = columns, .columns = BINS, .values = bins, .n_y_names = named ? (int)n_names : 0, .y_names = names });
-        put_metrics(p);
+        s = put_metrics(p);
     }
     lt_free(bins);
     return s;
