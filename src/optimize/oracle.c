@@ -64,6 +64,14 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     return s;
 }
 
+/* Ends at the first entry, mostly. Where a look costs a wait there is taken to be one. */
+static void note_objective(lt_run *r, const lt_point *p)
+{
+    bool *known = &r->oracle.has_objective;
+    if (r->vectors.on->queues) *known = true;
+    for (int64_t i = 0; !*known && i < r->n; i++) *known = p->grads[i] != 0;
+}
+
 static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 {
     const bool done = p == r->oracle.ahead && values && gradients == r->oracle.ahead_gradients;
@@ -78,6 +86,7 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
     if (gradients) {
         r->oracle.gradient_evals++;
         p->has_gradients = true;
+        note_objective(r, p);
         lt_point_gradients(r, p);
     }
     return LT_OK;
