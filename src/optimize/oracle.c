@@ -142,7 +142,7 @@ void lt_oracle_ahead(lt_run *r)
 }
 
 /* Steps that end on bounds end where matrices are singular and divisors zero, but for rounding: what is left there of one divided by nothing is no
-   descent, whatever its sign. */
+   descent, whatever its sign (decision 323). */
 static void refuse_pole(const lt_run *r, lt_point *p)
 {
     if (!lt_bounded(&r->bounds) || !(p->phi < r->penalty.phi - POLE * fmax(1, fabs(r->penalty.phi)))) return;
