@@ -9,20 +9,12 @@
 #define CURVATURE_AT_LEAST 0.2 /* share of the model's curvature along s that an update leaves (Powell 1978) */
 #define CUT_SHORT 0.1          /* a step this short was cut by curvature that the Lagrangian does not show: constraints without multipliers */
 
-/* A problem of feasibility alone is over at any point inside, and steps that go too far for the linear models are welcome. */
-static bool has_objective(const lt_run *r)
-{
-    if (r->vectors.on->queues) return true;
-    for (int64_t i = 0; i < r->n; i++)
-        if (r->cur->grads[i] != 0) return true;
-    return false;
-}
-
-/* Bounds that are held, with limited memory and dense rows, have no multipliers in the program. */
+/* Bounds that are held, with limited memory and dense rows, have no multipliers in the program. A problem of feasibility alone is over at any point inside, and steps
+   that go too far for the linear models are welcome (decision 325). */
 bool lt_lagrangian_used(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
-    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull || r->rows.on) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct && has_objective(r);
+    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull || r->rows.on) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct && r->oracle.has_objective;
 }
 
 /* The gradient of mu f + multipliers times constraints, from gradients at p. */

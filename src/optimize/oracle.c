@@ -69,6 +69,14 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     return s;
 }
 
+/* Ends at the first entry, mostly. Where a look costs a wait there is taken to be one. */
+static void note_objective(lt_run *r, const lt_point *p)
+{
+    bool *known = &r->oracle.has_objective;
+    if (r->vectors.on->queues) *known = true;
+    for (int64_t i = 0; !*known && i < r->n; i++) *known = p->grads[i] != 0;
+}
+
 static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 {
     const bool done = p == r->oracle.ahead && values && gradients == r->oracle.ahead_gradients;
@@ -83,6 +91,7 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
     if (gradients) {
         r->oracle.gradient_evals++;
         p->has_gradients = true;
+        note_objective(r, p);
         lt_point_gradients(r, p);
     }
     return LT_OK;
@@ -138,7 +147,7 @@ void lt_oracle_ahead(lt_run *r)
 }
 
 /* Steps that end on bounds end where matrices are singular and divisors zero, but for rounding: what is left there of one divided by nothing is no
-   descent, whatever its sign. */
+   descent, whatever its sign (decision 323). */
 static void refuse_pole(const lt_run *r, lt_point *p)
 {
     if (!lt_bounded(&r->bounds) || !(p->phi < r->penalty.phi - POLE * fmax(1, fabs(r->penalty.phi)))) return;

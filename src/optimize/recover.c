@@ -90,7 +90,7 @@ static bool lower_mu(lt_run *r, double factor)
     return lowered;
 }
 
-/* The violation has a local minimum here, which a smaller mu does not leave; a feasible point that was seen is another place to begin. */
+/* The violation has a local minimum here, which a smaller mu does not leave; a feasible point that was seen is another place to begin (decision 322). */
 static bool go_back(lt_run *r)
 {
     if (!r->best.present || r->cur->feasible || r->vectors.on->queues || !lower_mu(r, 0.1)) return false;

@@ -8,6 +8,7 @@
 /* ---- evaluations (oracle.c) ------------------------------------------------------------------------- */
 typedef struct lt_oracle {
     double *scale;           /* k multipliers: f, equalities, inequalities */
+    bool    has_objective;   /* a gradient of f was not zero */
     bool    prescaled;       /* some are not 1 */
     bool    hidden;          /* they are powers of two, by scale_functions, of which users see nothing */
     double *shown;           /* with a callback: gradients and values in its units; NULL: as they are */

@@ -141,7 +141,7 @@ static const char *const sharing[] = {
 LT_TEST(products_of_columns_that_stand_once_lead_the_same_way)
 {
     for (size_t i = 0; i < LT_LEN(sharing); i++) {
-        lt_solve_options opt = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.sample_radius = 100, o.max_samples = 6, o.max_iterations = 20);
+        lt_solve_options opt = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.scale_functions = false, o.sample_radius = 100, o.max_samples = 6, o.max_iterations = 20);
         lt_solution *a = run_text(sharing[i], opt);
         lt_solve_debug debug = lt_solve_debug_defaults();
         debug.incremental_products = false;
@@ -151,7 +151,7 @@ LT_TEST(products_of_columns_that_stand_once_lead_the_same_way)
             const lt_history_row *x = row_of(a, at), *y = row_of(b, at);
             LT_CHECK_EQ_INT(x->n_gradients, at + 1);
             LT_CHECK_NEAR(x->f, y->f, 1e-9 * fabs(y->f));
-            LT_CHECK_NEAR(x->stat, y->stat, 1e-8 * fabs(y->stat) + 1e-14); /* the third is at its minimum after three steps */
+            LT_CHECK_NEAR(x->stat, y->stat, 1e-8 * fabs(y->stat));
         }
         LT_CHECK_NEAR(a->best.f, b->best.f, 1e-2 * fabs(b->best.f));
         LT_CHECK_EQ_INT(a->loop_allocations, 0);

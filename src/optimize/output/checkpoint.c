@@ -76,6 +76,7 @@ static void walk_counts(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_int(io, "the level of the last step", &r->last.level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
     lt_saved_int(io, "attempts at the last QP", &r->stat.attempts, 0, 4);
+    lt_saved_flags(io, "an objective", &r->oracle.has_objective, 1);
     lt_saved_flags(io, "prescaled", &r->oracle.prescaled, 1);
     lt_saved_flags(io, "scaled inside", &r->oracle.hidden, 1);
     lt_saved_word(io, &r->rng.position);
