@@ -47,7 +47,7 @@ class Plan:
     def __init__(self, owner, arrays, arguments):
         self.lock = threading.Lock()
         self.how, self.captured, self.why = "", None, ""
-        self.single = False
+        self.single, self.types = False, None
         self.programs = {}
         try:
             if owner.capture == "never":
@@ -56,6 +56,8 @@ class Plan:
             self.how = self.captured.how
             self.single = self.captured.tree.kind == "leaf"
             self.values = self.captured.program(self.captured.outputs, owner.mode, owner.device)
+            types = [t if t.kind in "fbiu" and t != n.dtype else None for t, n in zip(self.captured.types, self.captured.outputs)]
+            self.types = types if any(t is not None for t in types) else None
         except CaptureError as error:
             if owner.capture == "always":
                 raise
@@ -112,7 +114,7 @@ def like(array, example):
     module = type(example).__module__.partition(".")[0]
     if module == "torch":
         import torch
-        return torch.from_dlpack(array)
+        return torch.from_dlpack(array) if array.dtype.kind == "f" else torch.from_numpy(array)
     if module in ("jax", "jaxlib"):
         import jax
         return jax.numpy.asarray(array)
@@ -140,8 +142,11 @@ class Function:
         plan, arrays = self._plan(arguments)
         if plan.captured is None:
             return self.f(*arguments)
-        self.fast, self.fast_single, self.fast_tree = plan.values, plan.single, plan.captured.tree
-        made = [like(m, arguments[0]) if arguments else m for m in plan.values(*arrays)]
+        self.fast, self.fast_single, self.fast_tree = plan.values if plan.types is None else None, plan.single, plan.captured.tree
+        made = plan.values(*arrays)
+        if plan.types is not None:
+            made = [m if t is None else m.astype(t) for m, t in zip(made, plan.types)]
+        made = [like(m, arguments[0]) if arguments else m for m in made]
         return made[0] if plan.single else unflatten(plan.captured.tree, made)
 
     def _plan(self, arguments):

@@ -4,6 +4,7 @@ import unittest
 
 import harness
 import lathe
+import lathe.tree
 import numpy as np
 
 
@@ -103,6 +104,26 @@ class FallBack(unittest.TestCase):
         for bad in (np.array(["a"]), np.array([object()]), (i for i in range(3)), 1j * np.ones(2)):
             with self.assertRaises((TypeError, ValueError)):
                 f(bad)
+
+
+class Types(unittest.TestCase):
+    def test_results_have_the_types_of_the_function(self):
+        """Masks and counts, which the graph has as floats."""
+        def f(x):
+            return x > 0, np.sum(x), np.count_nonzero(x), np.all(x), x.shape, np.block([[x, x], [x, 2 * x]])
+        x, y = np.array([[1.0, -2.0], [0.0, 3.0]]), np.array([[-1.0, 2.0], [4.0, 3.0]])
+        g = lathe.function(f, capture="always")
+        for at in (x, y, x):
+            for got, wanted in zip(lathe.tree.flatten(g(at))[0], lathe.tree.flatten(f(at))[0]):
+                self.assertEqual(got.dtype, np.asarray(wanted).dtype)
+                np.testing.assert_array_equal(got, wanted)
+        self.assertEqual(x[lathe.function(lambda a: a > 0)(x)].tolist(), [1.0, 3.0])
+        self.assertEqual(lathe.function(lambda a: np.mean(a))(np.float32([1, 2])).dtype, np.float32)
+
+    def test_blocks(self):
+        for x in (np.arange(3.0), np.arange(6.0).reshape(2, 3), np.arange(8.0).reshape(2, 2, 2)):
+            for f in (np.block, lambda a: np.block([a, 2 * a]), lambda a: np.block([[a, a], [2 * a, a]])):
+                np.testing.assert_array_equal(lathe.function(f, capture="always")(x), f(x))
 
 
 if __name__ == "__main__":

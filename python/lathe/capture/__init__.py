@@ -46,6 +46,7 @@ class Captured:
     tree: object
     front: object
     how: str
+    types: list | None = None  #: of what the function itself returned; the graph has masks as 0 and 1, and counts as floats
 
     def program(self, outputs, mode="default", device="cpu"):
         return self.graph.compile(outputs, mode=mode, device=device)
@@ -80,6 +81,7 @@ def capture(function, arrays, arguments=None, names=None, verify=True, effects=F
             expected = watched(module, function, arrays, effects)  # before stand-ins go where the function keeps things
             made = trace(module, function, arrays, names)
             check(made, function, arrays, expected)
+            made.types = expected.types
             return made
         except CaptureError as error:
             reasons.append((module.NAME, reason(error)))

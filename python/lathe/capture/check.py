@@ -24,11 +24,18 @@ def tolerance(arrays, expected) -> float:
     return (1e-3 if single else 1e-8) * largest + (1e-5 if single else 1e-14) * (1 + of_arguments)
 
 
-def original(front, function, arrays):
+class Leaves(list):
+    """Arrays of floats, and the types that they had."""
+
+
+def original(front, function, arrays) -> Leaves:
     """Leaves of what the function returns, as float arrays."""
     try:
         made = front.value(front.call(function, [a.copy() for a in arrays]))
-        return [np.asarray(leaf, dtype=float) for leaf in flatten(made)[0]]
+        leaves = [np.asarray(leaf) for leaf in flatten(made)[0]]
+        floats = Leaves(leaf.astype(float, copy=False) for leaf in leaves)
+        floats.types = [leaf.dtype for leaf in leaves]
+        return floats
     except CaptureError:
         raise
     except Exception as error:

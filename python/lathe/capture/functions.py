@@ -305,9 +305,12 @@ def np_column_stack(tup):
 
 @of(np.block)
 def np_block(arrays):
-    if isinstance(arrays, list) and arrays and isinstance(arrays[0], list):
-        return np_vstack([np_hstack([at_least(lift(graph_of(arrays), a), 2) for a in row]) for row in arrays])
-    return np_hstack(arrays)
+    """Innermost lists along the last axis, lists of them along the one before."""
+    if not isinstance(arrays, list):
+        return lift(graph_of(arrays), arrays)
+    if arrays and isinstance(arrays[0], list):
+        return np_concatenate([np_concatenate([at_least(lift(graph_of(arrays), a), 2) for a in row], -1) for row in arrays], -2)
+    return np_concatenate([at_least(lift(graph_of(arrays), a), 1) for a in arrays], -1)
 
 
 @of(np.append)

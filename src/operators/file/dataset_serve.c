@@ -2,10 +2,10 @@
 #include "operators/file/dataset_scan.h"
 
 #include "base/alloc.h"
+#include "base/config.h"
 #include "base/jail.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -278,7 +278,7 @@ static lt_status serve_attribute(const lt_file_scan *s, const lt_read_request *q
 /* As the library does when it opens a file for reading. */
 static bool lock_again(int file)
 {
-    const char *use = getenv("HDF5_USE_FILE_LOCKING");
+    const char *use = lt_config_variable("HDF5_USE_FILE_LOCKING");
     if (use && (!strcmp(use, "FALSE") || !strcmp(use, "0"))) return true;
     return !flock(file, LOCK_SH | LOCK_NB) || errno != EWOULDBLOCK;
 }
