@@ -64,7 +64,7 @@ static const job jobs[] = {
     { "visualize-features %/a.h5 --output @/f.png --width-px 16 --n-operators 1", { "f.png" }, false, false, 6 },
     { "visualize-ic-types --output @/i.png", { "i.png" }, false, false, 6 },
     { "devices", { NULL }, false, false, 4 },
-    { "info %/a.h5 --report @/i.html", { "i.html" }, false, false, 4 },
+    { "info %/a.h5 --report @/i.html", { "~i.html" }, false, false, 4 },
     { "solve %/m.nl --quiet --set maxit=4 --out @/x.npy", { "x.npy" }, false, false, 4 },
     { "gram --x %/x.npy --map zz(reps=2) --circuit-out @/c.qasm --out @/K.npy --quiet", { "c.qasm", "K.npy" }, true, false, 4 },
     { "gram --x %/x.npy --circuit %/c.qasm --out @/K.npy --quiet", { "K.npy" }, true, false, 4 },
