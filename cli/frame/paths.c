@@ -62,11 +62,11 @@ lt_status cli_check_output(const char *path)
     if (!path) return LT_OK;
     struct stat st;
     CLI_TRY(cli_check_no_folder(path));
-    const bool there = !stat(path, &st), link = !lstat(path, &(struct stat){ 0 }) && !there;
-    if (there && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
-    if (there && is_printed_to(&st)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: what the command prints goes there", path);
+    const bool exists = !stat(path, &st), link = !lstat(path, &(struct stat){ 0 }) && !exists;
+    if (exists && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
+    if (exists && is_printed_to(&st)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: what the command prints goes there", path);
     if (link) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is a symbolic link that leads to no file", path);
-    folder_of(there && realpath(path, found) ? found : path, folder, sizeof folder);
+    folder_of(exists && realpath(path, found) ? found : path, folder, sizeof folder);
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
     return LT_OK;
 }

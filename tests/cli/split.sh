@@ -86,11 +86,11 @@ run 2 card "$work/none.h5"
 # What is printed goes there, so that one of the two would be lost; /dev/stdout itself would be replaced.
 "$lathe" card "$work/a.h5" --output /proc/self/fd/1 >"$work/printed" 2>"$work/err" && got=0 || got=$?
 [ "$got" -eq 2 ] && grep -q "what the command prints goes there" "$work/err" || fail "card to standard output: status $got, $(cat "$work/err")"
-ln -s far.md "$work/link.md"
+ln -s elsewhere.md "$work/link.md"
 run 2 card "$work/a.h5" --output "$work/link.md"; says err "a symbolic link that leads to no file"
-touch "$work/far.md"
+touch "$work/elsewhere.md"
 run 0 card "$work/a.h5" --output "$work/link.md"
-[ -L "$work/link.md" ] && cmp -s "$work/card.md" "$work/far.md" || fail "$last: a link is not written where it leads"
+[ -L "$work/link.md" ] && cmp -s "$work/card.md" "$work/elsewhere.md" || fail "$last: a link is not written where it leads"
 run 2 card "$work/c.yaml"
 (ulimit -f 1; exec "$lathe" card "$work/a.h5" --output "$work/small.md") >"$work/out" 2>"$work/err" && got=0 || got=$?
 [ "$got" -eq 1 ] || fail "no room: status $got"

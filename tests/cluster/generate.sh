@@ -123,18 +123,18 @@ mixed() { # OPTIONS: rank 0 has a CPU, rank 1 a GPU
 }
 refused 2 'rank 1 has not the same kind of device as rank 0' $(mixed --output "$work/m.h5")
 [ ! -e "$work/m.h5" ] || fail "ranks of two kinds left a file"
-told() { # every row has a kind, and those of the GPU are the ones without numbers: told WHAT ROWS
+rows_have_kinds() { # every row has a kind, and those of the GPU are the ones without numbers: rows_have_kinds WHAT ROWS
     "$lathe" info "$work/m.h5" > "$work/info" 2>&1 || fail "$1: the file cannot be read"
     cpu=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cpu.*/\1/p' "$work/info") cuda=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cuda.*/\1/p' "$work/info")
     [ $((${cpu:-0} + ${cuda:-0})) = "$2" ] && grep -q "^rows: ${cpu:-0} done, ${cuda:-0} not finite" "$work/info" || { fail "$1"; sed -n 1,4p "$work/info"; }
 }
 timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices) > "$work/out" 2>&1 || { fail "mixed devices: status $?"; cat "$work/out"; }
-told "mixed devices" 300
+rows_have_kinds "mixed devices" 300
 [ "${cuda:-0}" -gt 0 ] && [ "${cpu:-0}" -gt 0 ] || fail "one of the ranks made no row: $cpu on cpu, $cuda on cuda"
 refused 2 'its rows are of several kinds of device' env LATHE_CUDA=/nowhere $generate --output "$work/m.h5" --resume
 LATHE_CUDA=/nowhere $generate --output "$work/m.h5" --resume --mixed-devices --total-samples 310 > "$work/out" 2>&1 || { fail "grown: status $?"; cat "$work/out"; }
 before=$cuda
-told "mixed devices, grown" 310
+rows_have_kinds "mixed devices, grown" 310
 [ "$cuda" = "$before" ] || fail "grown: $cuda rows on cuda, $before before"
 # A kill: what the journal has keeps its kind.
 rm -f "$work/m.h5"
@@ -146,5 +146,5 @@ for p in $list; do kill -9 "$p" 2>/dev/null; done
 ranks_ended $list || fail "mixed, killed: a rank lives"
 launcher_ended $pid
 timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices --resume) > "$work/out" 2>&1 || { fail "mixed, resumed: status $?"; cat "$work/out"; }
-told "mixed devices, killed and resumed" 300
+rows_have_kinds "mixed devices, killed and resumed" 300
 exit $failed

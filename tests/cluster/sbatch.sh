@@ -30,7 +30,7 @@ play 0 || fail "done: status $?"
 [ ! -e "$work/requeued" ] || fail "a finished job was queued again"
 
 # An output that is a link: the journal lies beside the file it leads to.
-mkdir "$work/far" && touch "$work/far/g.h5" "$work/far/g.h5.journal" && ln -s far/g.h5 "$work/link.h5"
+mkdir "$work/elsewhere" && touch "$work/elsewhere/g.h5" "$work/elsewhere/g.h5.journal" && ln -s elsewhere/g.h5 "$work/link.h5"
 "$lathe" cluster sbatch -- generate --config c.yaml --output "$work/link.h5" > "$work/job" || fail "link: status $?"
 play 0 && grep -qx 'requeue 77' "$work/requeued" 2>/dev/null || fail "work is left behind a link, and the job was not queued again"
 

@@ -6,7 +6,7 @@
    A round runs each of the jobs below through the command's own main, which is the library and the command in one process. After a
    warm-up of three rounds the growth over the rest is judged: blocks of ours not at all, resident memory by at most 16 MiB and 5 % beyond
    that warm-up, descriptors and threads not at all, and the processor time of the median round of the last
-   third at most 1.5 times that of the first: the clock would tell of other programs. */
+   third at most 1.5 times that of the first: the clock measures other programs as well. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "lathe/npy.h"

@@ -54,13 +54,13 @@ static lt_status read_text(const lt_file_scan *s, int which, lt_file_head *h, ch
 static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
 {
     hid_t at;
-    bool there = false;
+    bool found = false;
     LT_TRY(open_listed(s, ints[which].object, &at));
     if (at < 0) return LT_OK;
-    lt_status st = lt_hdf5_get_int(at, s->path, ints[which].name, &there, &h->value[which]);
+    lt_status st = lt_hdf5_get_int(at, s->path, ints[which].name, &found, &h->value[which]);
     H5Oclose(at);
     if (st == LT_ERR_TYPE) st = LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
-    h->has_int[which] = !st && there;
+    h->has_int[which] = !st && found;
     return st;
 }
 

@@ -175,20 +175,20 @@ int lt_hdf5_put_bool(hid_t at, const char *name, bool value)
 /* ---- Reading attributes ------------------------------------------------------------------------------ */
 
 /* Whether it has this attribute. What the library cannot say is no "no": it may lack memory. */
-static lt_status find_attribute(hid_t at, const char *path, const char *name, bool *there)
+static lt_status find_attribute(hid_t at, const char *path, const char *name, bool *found)
 {
     htri_t exists = H5Aexists(at, name);
-    *there = exists > 0;
+    *found = exists > 0;
     return exists < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : LT_OK;
 }
 
 /* Opens the attribute when it is text with so many elements and bytes at most; else *a is -1. */
 static lt_status open_texts(hid_t at, const char *path, const char *name, hid_t *a, hid_t *type, hsize_t *n)
 {
-    bool there;
+    bool found;
     *a = *type = -1;
-    LT_TRY(find_attribute(at, path, name, &there));
-    if (!there) return LT_OK;
+    LT_TRY(find_attribute(at, path, name, &found));
+    if (!found) return LT_OK;
     hid_t space = -1;
     if ((*a = H5Aopen(at, name, H5P_DEFAULT)) < 0 || (*type = H5Aget_type(*a)) < 0 || (space = H5Aget_space(*a)) < 0) {
         lt_status s = lt_hdf5_fail(LT_ERR_FORMAT, path, name);
@@ -291,10 +291,10 @@ static bool read_int(hid_t a, hid_t type, int64_t *out)
     return ok;
 }
 
-lt_status lt_hdf5_get_int(hid_t at, const char *path, const char *name, bool *there, int64_t *out)
+lt_status lt_hdf5_get_int(hid_t at, const char *path, const char *name, bool *found, int64_t *out)
 {
-    LT_TRY(find_attribute(at, path, name, there));
-    if (!*there) return LT_OK;
+    LT_TRY(find_attribute(at, path, name, found));
+    if (!*found) return LT_OK;
     hid_t a = H5Aopen(at, name, H5P_DEFAULT), type = a < 0 ? -1 : H5Aget_type(a), space = type < 0 ? -1 : H5Aget_space(a);
     lt_status s = space < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : LT_OK;
     bool fits = !s && (H5Tget_class(type) == H5T_INTEGER || H5Tget_class(type) == H5T_ENUM) && H5Sget_simple_extent_npoints(space) == 1;

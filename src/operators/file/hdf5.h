@@ -27,8 +27,8 @@ int lt_hdf5_put_bytes(hid_t at, const char *name, int n, const char *const *text
 
 /* A scalar text; *out NULL when there is no such attribute or it is something else. lt_free it. */
 lt_status lt_hdf5_get_text(hid_t at, const char *path, const char *name, char **out);
-/* *there false: it has none. LT_ERR_TYPE where it is no integer. */
-lt_status lt_hdf5_get_int(hid_t at, const char *path, const char *name, bool *there, int64_t *out);
+/* *found false: it has none. LT_ERR_TYPE where it is no integer. */
+lt_status lt_hdf5_get_int(hid_t at, const char *path, const char *name, bool *found, int64_t *out);
 /* An array of texts; n 0 when there is none. lt_free *out, one block. */
 lt_status lt_hdf5_get_texts(hid_t at, const char *path, const char *name, int *n, char ***out);
 
