@@ -9,7 +9,7 @@ if command -v python3 >/dev/null 2>&1; then
     python3 - "$work/out" <<'PY' || fail "$last: an error is above its limit"
 import json, sys
 r = json.load(open(sys.argv[1]))
-sys.exit(not (len(r["precisions"]) == 3 and all(0 < p["one_step_error"] <= p["error_limit"] for p in r["precisions"]) and len(r["layers"]) == 9))
+sys.exit(not (len(r["precisions"]) == 4 and all(0 < p["one_step_error"] <= p["error_limit"] for p in r["precisions"]) and len(r["layers"]) == 9))
 PY
 fi
 
@@ -31,14 +31,14 @@ if command -v python3 >/dev/null 2>&1; then
 import json, sys
 r = json.load(open(sys.argv[1]))
 errors, pairs = r["one_step_errors"], r["distributions"]
-sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 6 and all(0 < e["median"] <= e["worst"] <= e["limit"] and e["good"] for e in errors)
-              and r["columns"] == 393 and len(pairs) == 3 and all(0 < p["distance"] < 1 and p["corrected_p"] > 0.001 and p["good"] for p in pairs)))
+sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 8 and all(0 < e["median"] <= e["worst"] <= e["limit"] and e["good"] for e in errors)
+              and r["columns"] == 393 and len(pairs) == 6 and all(0 < p["distance"] < 1 and p["corrected_p"] > 0.001 and p["good"] for p in pairs)))
 PY
 fi
 
 bench 0 generate --checksum --json
 is_json "$work/out"
-[ "$(grep -c '"checksum": "[0-9a-f]\{16\}"' "$work/out")" -eq 3 ] || fail "$last: not three checksums"
+[ "$(grep -c '"checksum": "[0-9a-f]\{16\}"' "$work/out")" -eq 4 ] || fail "$last: not four checksums"
 bench 2 generate --samples 0
 says err "samples"
 bench 2 generate --quick --peer "$work/none.json"

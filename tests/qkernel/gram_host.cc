@@ -13,7 +13,6 @@ typedef unsigned long long u64;
 struct int2 { int x, y; };
 struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
-static struct { unsigned x; } blockDim;
 double2 chunk[1]; /* of kernels that are not run here */
 static inline uint2 make_uint2(unsigned x, unsigned y) { return { x, y }; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return { x, y, z, w }; }
