@@ -10,6 +10,8 @@ FEATURES = [
     ("Circuits: named maps, OpenQASM, compiler, states, gradients, `train-kernel`, other kernels of states, Nystrom features",
      "src/qkernel/circuit/* src/qkernel/qasm/* src/qkernel/simulate/* src/qkernel/similarity/* src/qkernel/cost.* src/qkernel/landmarks.c "
      "cli/gram/gram_circuit.c cli/gram/gram_landmarks.c cli/gram/train* cli/gram/cmd_train_kernel.c"),
+    ("Circuits on GPUs", "src/qkernel/device/circuits/*"),
+    ("Fused steps for every card since Ampere, tried once against the graph", "src/operators/rollout/fused/*_mma.* src/operators/rollout/fused/cells.cuh src/operators/rollout/device/trial.*"),
     ("Ranks: MPI, work dealt by rank 0, datasets, starts and sweeps over ranks, job scripts",
      "src/cluster/* src/operators/generate/ranks.* src/optimize/many/* cli/frame/ranks.c cli/solve/many.c cli/system/cmd_sbatch.c cli/system/sbatch.h"),
     ("Gram matrices in files, tile by tile, over ranks", "src/qkernel/file/* cli/gram/gram_file.c"),
@@ -18,6 +20,8 @@ FEATURES = [
      "cli/gram/cmd_qsvm_predict.c"),
     ("Models of AMPL and Pyomo (`.nl`, `.sol`)", "src/optimize/nl/* cli/solve/ampl.c"),
     ("Bounds and linear rows kept; minimal conflicts", "src/optimize/bounds/* src/optimize/problem/bounds.* src/optimize/problem/rows.* src/optimize/output/bounds_out.c"),
+    ("Constraints of few variables each kept sparse; scaling",
+     "src/optimize/sparse/* src/optimize/problem/pattern.* src/optimize/problem/compressed.* src/optimize/scaling.c"),
     ("Certificates of answers", "src/optimize/certificate.* src/optimize/output/certificate_out.c cli/solve/certificate.c"),
     ("Recovery, gradient sampling, corrected steps", "src/optimize/recover.* src/optimize/sampling.c src/optimize/correction.c"),
     ("Warm starts; runs resumed with other options", "src/optimize/output/warm_start.c src/optimize/output/resumed.c"),

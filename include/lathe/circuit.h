@@ -52,7 +52,7 @@ LT_API lt_status lt_circuit_from_map(const char *text, const lt_map_options *opt
 LT_API lt_status lt_circuit_from_qasm(const char *text, size_t n_bytes, const char *name, lt_circuit **out);
 /* OpenQASM 3; *text is to be released with lt_circuit_text_free. */
 LT_API lt_status lt_circuit_to_qasm(const lt_circuit *c, char **text);
-LT_API void      lt_circuit_text_free(char *text);
+LT_API void      lt_circuit_text_free(char *text); /* NULL is allowed */
 /* The same of a file, which is replaced whole. */
 LT_API lt_status lt_circuit_read(const char *path, lt_circuit **out);
 LT_API lt_status lt_circuit_write(const lt_circuit *c, const char *path);
@@ -98,10 +98,10 @@ LT_API lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *o
 /* The same on several devices with memory of their own, which share the rows of K as they finish (lt_gram_create_on). */
 LT_API lt_status lt_gram_create_circuit_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_similarity_options *similarity,
                                            const lt_circuit *c, const double *weights, int64_t n_weights, lt_gram **out);
-/* Other weights for the same circuit. */
+/* Other weights for the same circuit; copied. */
 LT_API lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t n_weights);
 
-/* sum_ij loss_ij dK_ij by the weights (dw, n_weights) and the features (dx, x->n by columns; may be NULL): one backward sweep,
+/* sum_ij loss_ij dK_ij by the weights (dw, n_weights; NULL where there are none) and the features (dx, x->n by columns; may be NULL): one backward sweep,
    two states per row in flight. loss: x->n by x->n, need not be symmetric. Fidelity and real kernels, without draws and noise. */
 LT_API lt_status lt_gram_gradient(lt_gram *g, const lt_rows *x, const double *loss, double *dw, double *dx);
 
@@ -120,7 +120,8 @@ LT_API lt_status lt_kernel_loss_evaluate(lt_kernel_loss kind, const double *K, i
 LT_API lt_status lt_gram_digest_circuit(const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c, const double *weights,
                                         const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES]);
 
-/* How the circuit of g was compiled and what it costs for n rows: gates before and after, operations, bytes, method and why. Lines of text. */
+/* How the circuit of g was compiled and what it costs for n rows (with m rows of Y; 0: none): gates before and after, operations, bytes, method and why.
+   Lines of text, cut off at `bytes`. LT_ERR_UNSUPPORTED on a device with memory of its own, which plans as it fills. */
 LT_API lt_status lt_gram_explain(lt_gram *g, int64_t n, int64_t m, char *text, size_t bytes);
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* ---- Reading ------------------------------------------------------------------- */
-typedef struct lt_dataset lt_dataset; /* opaque: a file open for reading; one user at a time */
+typedef struct lt_dataset lt_dataset; /* opaque: a file open for reading; one user at a time. A process that was forked since may only close it */
 
 typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when the file lacks them */
     size_t      size;
@@ -212,7 +212,7 @@ typedef struct lt_replay_options {         /* plain data; start from lt_replay_d
 
 LT_API void lt_replay_defaults_into(lt_replay_options *out);
 static inline lt_replay_options lt_replay_defaults(void) { lt_replay_options sized; sized.size = sizeof sized; lt_replay_defaults_into(&sized); return sized; }
-/* Borrows c. */
+/* Borrows c and the device, which must outlive *out. */
 LT_API lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *opt, lt_replay **out);
 LT_API void      lt_replay_destroy(lt_replay *r); /* NULL is allowed */
 /* Row `index` of the dataset: the operator's spec and its field [3, G, G] (either may be NULL). */
@@ -329,7 +329,7 @@ LT_API lt_status lt_dataset_export(lt_dataset *d, const lt_export_options *opt, 
 typedef struct lt_row_split_options {          /* plain data; start from lt_row_split_defaults(): 0.8, 0.1, 0.1 of the rows that are done, seed 0 */
     size_t   size;
     double   train, val, test;             /* shares of the rows that take part, which add up to 1 at most … */
-    bool     counts;                       /* … or with this numbers of rows */
+    bool     counts;                       /* … or, with this, numbers of rows */
     bool     stratify;                     /* by architecture and type of initial field */
     int64_t  seed;
     unsigned status;                       /* rows that take part: bits 1 << lt_run_status */

@@ -18,7 +18,7 @@ typedef struct lt_dataset_overrides {
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
     bool        has_seed, any_devices;   /* any_devices: simulation.parallelism and notes of metadata are left out, to compare with another file */
     uint64_t    seed;
-    const char *const *names, *const *values; /* ${NAME} substitutions, before the environment */
+    const char *const *names, *const *values; /* what values that are ${NAME} stand for, before the environment; a name that none is gives a warning */
     int         n_names;
     const char *merge_path;              /* a YAML document deep-merged onto the file; NULL: none */
 } lt_dataset_overrides;

@@ -169,7 +169,7 @@ enum { LT_GRAM_DIGEST_BYTES = 33 };
 typedef struct lt_gram_file_options {
     size_t      size;
     lt_cluster *cluster;               /* shares tiles between its ranks, which see one file system; NULL: this process is alone */
-    const char *digest;                /* lt_gram_digest: a run that is resumed is of the same matrix */
+    const char *digest;                /* needed: lt_gram_digest (of a circuit lt_gram_digest_circuit), so that only a run of the same matrix is resumed */
     int64_t     memory_bytes;          /* of each rank, X and Y included; 0 = half of what is free, shared by the ranks of a machine */
     int64_t     side;                  /* rows and columns of a tile; 0 = by the sizes and the memory. A run that is resumed keeps its own */
     bool        resume;                /* keep finished tiles of a run that was ended; without one, begin */
@@ -200,7 +200,7 @@ LT_API lt_status lt_gram_file_open(const char *path, lt_gram_file **out);
 LT_API void      lt_gram_file_close(lt_gram_file *f); /* NULL is allowed */
 typedef struct lt_gram_file_shape { int64_t n, m; bool packed; lt_dtype dtype; int64_t tiles; } lt_gram_file_shape; /* tiles: of the table beside it; 0 = none */
 LT_API lt_gram_file_shape lt_gram_file_get_shape(const lt_gram_file *f);
-/* Rows first .. first + count - 1, all m columns, also of a packed file; nothing else is read. */
+/* Rows first .. first + count - 1, all m columns, also of a packed file, as they are stored (shape.dtype); nothing else is read. */
 LT_API lt_status lt_gram_file_rows(lt_gram_file *f, int64_t first, int64_t count, void *out);
 /* Reads all tiles and compares them with the table. LT_ERR_MISMATCH names the first that differs; LT_ERR_ARGUMENT without a table. */
 LT_API lt_status lt_gram_file_check(lt_gram_file *f);

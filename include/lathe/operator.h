@@ -82,7 +82,7 @@ typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaul
     size_t       size;
     int64_t      realizations;       /* M */
     int64_t      steps;              /* T: stored states, the first field included; 1 = snapshot mode */
-    lt_precision precision;          /* what cannot run here falls back with a reason: lt_rollout_info */
+    lt_precision precision;          /* kept on every device; lt_rollout_info.arithmetic says by what */
     int64_t      memory_bytes;       /* for activations; 0 = a share of what is free. Sets the micro-batch */
     int64_t      micro_batch;        /* 0 = from the memory plan; results do not depend on it */
     lt_post      post;               /* per realization, also on the first field */
@@ -102,12 +102,12 @@ typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaul
 typedef struct lt_rollout_info {
     size_t       size;
     lt_precision precision;          /* what runs */
-    char         precision_reason[160]; /* "" when it is what was asked for */
+    char         precision_reason[160]; /* "" when it is what was asked for, as it always is today */
     char         arithmetic[96];     /* "oneDNN avx512_core_bf16", … */
     int64_t      micro_batch;
     int64_t      arena_bytes, weight_bytes, state_bytes; /* the memory plan */
     double       flops;              /* per step, all realizations */
-    int          kernels_per_step; /* of a step by itself; a recorded sequence may draw the noise of all its steps by one of them */
+    int          kernels_per_step;   /* of a step by itself; a recorded sequence may draw the noise of all its steps by one of them */
     char         step[16];           /* "graph" or "fused" */
     char         step_reason[160];   /* why it is not fused; "" on the CPU */
     int          steps_per_launch;   /* 0 on the CPU */

@@ -71,8 +71,8 @@ LT_API lt_status lt_problem_declare_linear(lt_problem *p, lt_constraint_kind kin
 LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind,
                                            const int64_t *start, const int64_t *column);
 
-/* lower <= x <= upper, n numbers each, infinite where there is none; NULL: none on that side. Runs keep within them (option honor_bounds; with
-   compat=1 or without honor_bounds they are refused). Inequalities of a graph that say the same of one variable each are found by themselves. */
+/* lower <= x <= upper, n numbers each, infinite where there is none; NULL: none on that side. Copied. Runs keep within them; with compat=1 and
+   with honor_bounds=false lt_solve returns LT_ERR_UNSUPPORTED. Inequalities of a graph that say the same of one variable each are found by themselves. */
 LT_API lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double *upper);
 
 /* A named part of x: tensors one after the other, each row major. */
@@ -85,7 +85,7 @@ typedef struct lt_variable {
 LT_API int64_t   lt_variables_layout(lt_variable *v, int n_variables);
 LT_API lt_status lt_variables_pack(const lt_variable *v, int n_variables, const double *const *tensors, double *x);
 LT_API lt_status lt_variables_unpack(const lt_variable *v, int n_variables, const double *x, double *const *tensors);
-/* The variables of a graph or model problem; copies at most max and returns how many there are. */
+/* The variables of a graph or model problem; copies at most max and returns how many there are, 0 of a function. Names belong to the graph or the model. */
 LT_API int       lt_problem_variables(const lt_problem *p, lt_variable *v, int max);
 
 /* Gradients against differences of the values at x, in every variable (or, where n is above
@@ -156,8 +156,9 @@ typedef enum lt_hessian_place {
 
 /* Which bounds are kept: no point outside is evaluated, the start is moved inside, quadratic programs have them exactly. */
 typedef enum lt_honor {
-    LT_HONOR_AUTO,          /* those that were declared: `in` of a problem file, bounds of an AMPL model, lt_problem_set_bounds; all, where their
-                               gradients as constraints would be 1 GiB or more */
+    LT_HONOR_AUTO,          /* those that were declared: `in` of a problem file, bounds of an AMPL model, lt_problem_set_bounds; below 256 variables, in
+                               full memory, also inequalities of one variable where the start satisfies them all; and all, where their gradients as
+                               constraints would be 1 GiB or more */
     LT_HONOR_ALL,           /* also inequalities of a graph that say a x <= b of one variable */
     LT_HONOR_NONE           /* bounds are constraints like others */
 } lt_honor;
@@ -200,7 +201,7 @@ typedef struct lt_solve_options {
     const lt_solve_debug *debug;   /* NULL: the defaults */
 
     /* Start */
-    const char *x0_file, *H0_file; /* .npy */
+    const char *x0_file, *H0_file; /* .npy; x0_file also the result of another run: .json of `lathe solve --json`, .npz of its --out */
     double  mu0;                   /* first penalty parameter; with an x0_file that is the result of another run, that one's unless this is set */
     bool    check_H0, scale_H0;
     int64_t seed;

@@ -197,6 +197,7 @@ LT_TEST(names_come_from_parameters_then_from_the_environment)
     lt_dataset_config_destroy(c);
     LT_CHECK_OK(load_with("total_samples: 100, batch_size: 7, sobol: {seed: 5}", "total_samples: \"${COUNT}\", sobol: {seed: \"${LT_TEST_SEED}\"}", &over, &c));
     if (c) LT_CHECK(c->total_samples == 12 && c->seed == 77 && strstr(c->json, "\"total_samples\":12"));
+    if (c) LT_CHECK(lt_dataset_config_warning_count(c) == 1 && !strncmp(lt_dataset_config_warning(c, 0), "--define LT_TEST_NAME has no effect: no value in the configuration is ${LT_TEST_NAME}", 84));
     lt_dataset_config_destroy(c);
     unsetenv("LT_TEST_SEED");
     LT_CHECK_FAILS(load_with("seed: 5", "seed: \"${LT_TEST_SEED}\"", &over, &c), LT_ERR_ARGUMENT, "test.yaml:12:61: ${LT_TEST_SEED} stands for nothing");

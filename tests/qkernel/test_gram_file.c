@@ -18,6 +18,7 @@
 
 enum { N = 150, M = 70, Q = 4 };
 
+static int64_t n_layers = 3;
 static double x[N * Q], w[3 * Q];
 static const lt_rows X = { x, LT_F64, N, Q, 0 }, Y = { x + 30 * Q, LT_F64, M, Q, 0 };
 static char folder[64], path[96], whole[96], table[112], part[112], part_table[112];
@@ -53,7 +54,7 @@ static void end(void)
 static lt_gram *make(const lt_gram_options *opt)
 {
     lt_gram *g = NULL;
-    LT_CHECK_OK(lt_gram_create(NULL, opt, &(lt_weights){ w, 3, Q }, &g));
+    LT_CHECK_OK(lt_gram_create(NULL, opt, &(lt_weights){ w, n_layers, Q }, &g));
     return g;
 }
 
@@ -70,7 +71,7 @@ static lt_status fill_file(const lt_gram_options *opt, const lt_rows *y, int64_t
     char digest[LT_GRAM_DIGEST_BYTES];
     lt_gram *g = make(opt);
     lt_gram_file_options o = lt_gram_file_defaults();
-    LT_CHECK_OK(lt_gram_digest(opt, &(lt_weights){ w, 3, Q }, &X, y, digest));
+    LT_CHECK_OK(lt_gram_digest(opt, &(lt_weights){ w, n_layers, Q }, &X, y, digest));
     o.digest = digest;
     o.side = side;
     o.resume = resume;
@@ -108,21 +109,51 @@ LT_TEST(every_byte_is_that_of_one_fill)
 {
     static const int64_t sides[] = { 0, 16, 37, 64, 1000 };
     begin();
-    for (int k = 0; k < 24; k++) {
+    for (int k = 0; k < 36; k++) {
         lt_gram_options opt = usual();
+        n_layers = k < 24 ? 3 : 2; /* two re-embedded ones: `auto` has two methods to choose from */
         const lt_rows *y = k % 3 == 2 ? &Y : NULL;
         lt_gram_file_info i = { .size = sizeof i };
         opt.packed = k % 3 == 1;
         opt.normalize = k / 3 % 2;
         opt.jitter = k / 3 % 2 ? 1e-3 : 0;
         opt.return_dtype = k / 6 % 2 ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64;
-        opt.re_embed_between_layers = k / 12 % 2; /* off: closed form */
+        opt.re_embed_between_layers = k >= 12; /* off: closed form */
         fill_whole(&opt, y);
         LT_CHECK_OK(fill_file(&opt, y, sides[k % 5], false, &i));
         LT_CHECK(i.complete && i.made == i.tiles && i.kept == 0 && i.n == N && i.m == (y ? M : N));
         LT_CHECK(equal());
         LT_CHECK(is_there(table) && !is_there(part) && !is_there(part_table));
     }
+    n_layers = 3;
+    end();
+    folder[0] = 0;
+}
+
+/* For few rows of nine qubits transfer matrices are the faster method, for many it is states: tiles have that of the whole. */
+LT_TEST(auto_chooses_for_the_whole_matrix)
+{
+    enum { WIRES = 9 };
+    static double wide[N * WIRES], weights[2 * WIRES], K[N * N];
+    const lt_rows rows = { wide, LT_F64, N, WIRES, 0 };
+    const lt_weights own = { weights, 2, WIRES };
+    lt_gram_options opt = usual();
+    lt_gram_file_options o = lt_gram_file_defaults();
+    char digest[LT_GRAM_DIGEST_BYTES];
+    lt_gram *g = NULL;
+    lt_rng r = lt_rng_seed(4);
+    begin();
+    for (int i = 0; i < N * WIRES; i++) wide[i] = lt_rng_normal(&r);
+    for (int i = 0; i < 2 * WIRES; i++) weights[i] = lt_rng_normal(&r);
+    LT_CHECK_OK(lt_gram_digest(&opt, &own, &rows, NULL, digest));
+    o.digest = digest;
+    o.side = 16;
+    LT_CHECK_OK(lt_gram_create(NULL, &opt, &own, &g));
+    LT_CHECK_OK(lt_gram_fill_file(g, &rows, NULL, path, &o, NULL));
+    LT_CHECK_OK(lt_gram_fill(g, &rows, NULL, K)); /* the handle chooses for itself again */
+    LT_CHECK_OK(lt_npy_write(whole, LT_F64, &(lt_shape){ 2, { N, N } }, K));
+    LT_CHECK(equal());
+    lt_gram_destroy(g);
     end();
     folder[0] = 0;
 }
@@ -161,7 +192,7 @@ LT_TEST(a_run_that_was_ended_goes_on)
     char digest[LT_GRAM_DIGEST_BYTES];
     opt.progress = NULL;
     lt_gram *g = make(&opt);
-    LT_CHECK_OK(lt_gram_digest(&opt, &(lt_weights){ w, 3, Q }, &X, NULL, digest));
+    LT_CHECK_OK(lt_gram_digest(&opt, &(lt_weights){ w, n_layers, Q }, &X, NULL, digest));
     lt_gram_file_options o = lt_gram_file_defaults();
     o.digest = digest;
     o.drain = &drain;
@@ -402,7 +433,7 @@ LT_TEST(what_cannot_be_is_refused_before_anything_is_written)
     char digest[LT_GRAM_DIGEST_BYTES];
     lt_gram_file_options o = lt_gram_file_defaults();
     LT_CHECK(lt_gram_fill_file(g, &X, NULL, path, &o, NULL) == LT_ERR_ARGUMENT && strstr(lt_error_text(), "no digest"));
-    LT_CHECK_OK(lt_gram_digest(&opt, &(lt_weights){ w, 3, Q }, &X, NULL, digest));
+    LT_CHECK_OK(lt_gram_digest(&opt, &(lt_weights){ w, n_layers, Q }, &X, NULL, digest));
     o.digest = digest;
     o.memory_bytes = 1 << 20;
     LT_CHECK(lt_gram_fill_file(g, &X, NULL, path, &o, NULL) == LT_ERR_ARGUMENT && strstr(lt_error_text(), "the memory is"));

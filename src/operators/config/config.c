@@ -59,6 +59,24 @@ static lt_status substitute(lt_arena *arena, lt_yaml_node *n, const lt_dataset_o
     return LT_OK;
 }
 
+static bool stands_in(const lt_yaml_node *n, const char *name)
+{
+    char found[128];
+    if (n->kind == LT_YAML_TEXT) return placeholder(n->text, found, sizeof found) && !strcmp(found, name);
+    for (const lt_yaml_node *m = n->first; m; m = m->next)
+        if (stands_in(m, name)) return true;
+    return false;
+}
+
+/* Who writes --define KEY=VALUE to set a key learns that it did nothing. */
+static lt_status note_unused(lt_dataset_config *c, const lt_dataset_overrides *over)
+{
+    for (int i = 0; over && i < over->n_names; i++)
+        if (!stands_in(c->document, over->names[i]))
+            LT_TRY(lt_note(&c->notes, "--define %s has no effect: no value in the configuration is ${%s}; --merge replaces keys", over->names[i], over->names[i]));
+    return LT_OK;
+}
+
 /* ---- Overrides ----------------------------------------------------------------------------- */
 static lt_status override_text(lt_dataset_config *c, const char *path, const char *flag, const char *text, bool plain)
 {
@@ -272,6 +290,7 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
 {
     if (c->document->kind != LT_YAML_MAP) return lt_schema_refuse(c->document, "the document", "a mapping");
     if (over && over->merge_path) LT_TRY(merge_file(c, over->merge_path));
+    LT_TRY(note_unused(c, over)); /* before options replace values */
     lt_yaml_node *own[OWN_COUNT];
     find_own(c, own);
     if (over) LT_TRY(apply_overrides(c, over));

@@ -34,13 +34,12 @@ static lt_status describe_kind(lt_file_run *r, char *text, size_t bytes)
 {
     lt_gram *g = r->g;
     char reason[160];
-    lt_gram_method method;
     lt_device_info d = { .size = sizeof d };
-    lt_plan_request q = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
-                          .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
-    LT_TRY(lt_plan_method(&q, &method, reason, sizeof reason));
+    lt_plan_request q = { .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .n = r->layout.n, .m = r->layout.m, .cross = r->y != NULL, .transfer_from = g->transfer_from,
+                          .transfer_reason = g->transfer_reason, .stored = g->stored, .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
+    LT_TRY(lt_plan_method(&q, &r->method, reason, sizeof reason));
     LT_TRY(lt_device_describe(g->dev, &d));
-    snprintf(text, bytes, "%s, %s, %s %s", lt_gram_method_name(method), lt_gram_float_name(g->opt.dtype), lt_device_kind(g->dev), g->n_devices ? d.name : lt_isa_name(lt_isa_best()));
+    snprintf(text, bytes, "%s, %s, %s %s", lt_gram_method_name(r->method), lt_gram_float_name(g->opt.dtype), lt_device_kind(g->dev), g->n_devices ? d.name : lt_isa_name(lt_isa_best()));
     return LT_OK;
 }
 
@@ -173,12 +172,13 @@ static lt_status run_tiles(lt_file_run *r)
     return s;
 }
 
-/* The handle computes plain tiles: packing and normalising are of the whole matrix. */
+/* The handle computes plain tiles: packing and normalising are of the whole matrix, and so is the method, which `auto` would choose by the size of a tile. */
 static lt_status run_plain(lt_file_run *r)
 {
     lt_gram *g = r->g;
     lt_gram_options kept = g->opt;
     g->opt.packed = false;
+    g->opt.method = r->method;
     g->planned = false;
     g->keeps_rows = true;
     lt_status s = LT_OK;

@@ -13,6 +13,7 @@ typedef struct lt_file_run {
     lt_gram_file_options opt;
     lt_cluster    *c;
     lt_layout      layout;
+    lt_gram_method method;        /* of all tiles: what lt_gram_fill takes for the whole */
     lt_tile_head   head;
     lt_tile_entry *entry;         /* [tiles] of every rank: what an earlier run left */
     int64_t        tiles, memory;
