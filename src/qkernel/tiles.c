@@ -116,23 +116,32 @@ static void write_mirror(const lt_gram_out *o, int64_t row, int64_t n_rows, int6
     }
 }
 
+/* Rows of column j of a tile that are stored: all, or those down to the diagonal. What lies below it was perhaps never computed. */
+static int64_t stored_rows(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, int64_t j)
+{
+    int64_t ahead = b->first_column + t->column - b->first_row - t->row;
+    return p->half ? LT_MAX(0, LT_MIN(t->n_rows, j + ahead + 1)) : t->n_rows;
+}
+
 /* Entries to be stored that are not finite; finite ones are squares, never negative. */
 static int64_t count_bad(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, const double *v, int64_t step)
 {
-    int64_t bad = 0, ahead = b->first_column + t->column - b->first_row - t->row;
+    int64_t bad = 0;
     for (int64_t j = 0; j < t->n_columns; j++) {
-        int64_t end = p->half ? LT_MIN(t->n_rows, j + ahead + 1) : t->n_rows;
+        int64_t end = stored_rows(p, b, t, j);
         for (int64_t i = 0; i < end; i++) bad += !(v[j * step + i] <= DBL_MAX);
     }
     return bad;
 }
 
 /* What the quantum pipeline did without a word: NaN to 0, infinity to 1. Squares are never -Inf. */
-static void repair_bad(const tile *t, double *v, int64_t step)
+static void repair_bad(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, double *v, int64_t step)
 {
-    for (int64_t j = 0; j < t->n_columns; j++)
-        for (int64_t i = 0; i < t->n_rows; i++)
+    for (int64_t j = 0; j < t->n_columns; j++) {
+        int64_t end = stored_rows(p, b, t, j);
+        for (int64_t i = 0; i < end; i++)
             if (!(v[j * step + i] <= DBL_MAX)) v[j * step + i] = isnan(v[j * step + i]) ? 0 : 1;
+    }
 }
 
 /* ---- computing ---- */
@@ -228,7 +237,7 @@ static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, doub
         return LT_FAIL(LT_ERR_INTERNAL, "gram: %lld numbers are not finite in the tile at row %lld, column %lld (%lld x %lld)",
                        (long long)bad, (long long)(b->first_row + t->row), (long long)(b->first_column + t->column),
                        (long long)t->n_rows, (long long)t->n_columns);
-    repair_bad(t, v, step);
+    repair_bad(w->p, b, t, v, step);
     atomic_fetch_add(&w->meter->repaired, bad);
     return LT_OK;
 }
@@ -245,12 +254,12 @@ static tile trimmed(const tile *t, double **v, int64_t step)
 static void write_mirror_only(work *w, const tile *t, double *v, int64_t step)
 {
     const lt_gram_block *b = w->b;
-    if (w->meter->repair && count_bad(w->p, b, t, v, step)) repair_bad(t, v, step);
+    if (w->meter->repair && count_bad(w->p, b, t, v, step)) repair_bad(w->p, b, t, v, step);
     write_mirror(w->out, b->first_row + t->row, t->n_rows, b->first_column + t->column, t->n_columns, v, step);
 }
 
-/* What was computed to where it belongs. The sum shows at no cost whether anything may be wrong: what lies below the
-   diagonal was perhaps never computed, so only counting knows. */
+/* What was computed to where it belongs. Its sum shows at no cost whether anything may be wrong, but not where the diagonal
+   leaves entries out: memory that was never written would decide, so those tiles are counted. */
 static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
 {
     const lt_gram_block *b = w->b;
@@ -264,7 +273,8 @@ static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
         return LT_OK;
     }
     double sum = write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
-    if (!isfinite(sum)) LT_TRY(check_tile(w, &t, b, v, step, &again));
+    const bool whole = stored_rows(w->p, b, &t, 0) == t.n_rows;
+    if (!whole || !isfinite(sum)) LT_TRY(check_tile(w, &t, b, v, step, &again));
     if (again) (void)write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
     if (w->p->half && !w->out->packed && b->written == LT_BLOCK_MIRRORED) write_mirror(w->out, row, t.n_rows, column, t.n_columns, v, step);
     return LT_OK;
