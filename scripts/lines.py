@@ -22,7 +22,7 @@ FEATURES = [
     ("Bounds and linear rows kept; minimal conflicts", "src/optimize/bounds/* src/optimize/problem/bounds.* src/optimize/problem/rows.* src/optimize/output/bounds_out.c"),
     ("Constraints of few variables each kept sparse; scaling",
      "src/optimize/sparse/* src/optimize/problem/pattern.* src/optimize/problem/compressed.* src/optimize/scaling.c"),
-    ("Certificates of answers", "src/optimize/certificate.* src/optimize/output/certificate_out.c cli/solve/certificate.c"),
+    ("Certificates of answers", "src/optimize/certificate.* cli/solve/certificate.c"),
     ("Recovery, gradient sampling, corrected steps", "src/optimize/recover.* src/optimize/sampling.c src/optimize/correction.c"),
     ("Warm starts; runs resumed with other options", "src/optimize/output/warm_start.c src/optimize/output/resumed.c"),
     ("Datasets: export, tables, split, card, `upgrade`, growing files, animated pictures, initial features",

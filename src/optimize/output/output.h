@@ -49,8 +49,7 @@ typedef struct lt_warm {     /* what an x0 file has that is the result of anothe
     lt_hessian_state H;      /* H or pairs; neither: none */
     char    text[256];       /* what was taken; "": nothing */
 } lt_warm;
-bool      lt_warm_is_file(const char *path);
-lt_status lt_warm_read(lt_run *r);                   /* from x0_file, where it is such a file and is asked for x */
+lt_status lt_warm_read(lt_run *r);                   /* from x0_file, where it holds the result of another run and no x0 is given */
 void      lt_warm_multipliers(lt_run *r);            /* at x0, with its mu */
 void      lt_warm_release(lt_run *r);
 
@@ -60,9 +59,7 @@ struct lt_saved;
 void      lt_resumed_walk(struct lt_saved *io, lt_run *r);
 lt_status lt_resumed_give(const lt_run *r, lt_solution *s);
 
-/* ---- solution.c, certificate_out.c ---- */
-lt_status lt_certificate_create(const lt_run *r, lt_solution *s); /* of the points and H that s has already */
-void      lt_certificate_destroy(lt_solution *s);
+/* ---- solution.c ---- */
 lt_status lt_solution_create(lt_run *r, lt_solution **out);
 
 #endif

@@ -1,10 +1,14 @@
-/* Problems written as graphs: the gradients of all functions are added to the graph, once. SPDX-License-Identifier: BSD-3-Clause */
+/* Problems written as graphs, or as text, which becomes one: the gradients of all functions are added to the graph, once.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/language/model.h"
 #include "optimize/problem/bounds.h"
 #include "optimize/problem/graph.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "graph/build/build.h"
+
+#include <math.h>
 
 lt_node lt_graph_input(const lt_graph *g, int index)
 {
@@ -74,7 +78,8 @@ lt_status lt_problem_add_gradient(lt_graph *g, lt_node f, const lt_node *inputs,
     return s;
 }
 
-lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
+/* Adds the derivatives to the graph. */
+static lt_status build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
 {
     if (p->n > ((int64_t)1 << 40) / (1 + p->p + p->q)) return lt_problem_too_many(p->n, p->p + p->q);
     int n_values = 1 + p->n_ce + p->n_ci, n_inputs = p->graph->ir.n_inputs;
@@ -108,7 +113,7 @@ lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, co
 lt_status lt_problem_build_now(lt_problem *p)
 {
     if (!p->built_ci) return LT_OK;
-    lt_status s = lt_problem_build(p, p->built_f, p->built_ci, p->built_ce);
+    lt_status s = build(p, p->built_f, p->built_ci, p->built_ce);
     if (s) {
         lt_free(p->node);
         p->node = NULL;
@@ -148,7 +153,7 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
         v = NULL;
         s = lt_problem_find_bounds(*out, f, ci, ce);
         const bool many = n > LT_SPARSE_FROM / LT_MAX(p + q, 1);
-        if (!s) s = (many ? lt_problem_build_later : lt_problem_build)(*out, f, ci, ce);
+        if (!s) s = (many ? lt_problem_build_later : build)(*out, f, ci, ce);
     }
     lt_free(v);
     lt_free(inputs);
@@ -157,4 +162,56 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
         *out = NULL;
     }
     return s;
+}
+
+/* ---- Problem files ---- */
+/* What the graph does not know: names, start, sense. */
+static lt_status take_over(lt_problem *p, const lt_model_view *view)
+{
+    lt_variable *v = lt_malloc((size_t)LT_MAX(view->n_variables, 1) * sizeof *v);
+    p->x0 = lt_malloc((size_t)p->n * sizeof *p->x0);
+    if (!v || !p->x0) {
+        lt_free(v);
+        return LT_ERR_MEMORY;
+    }
+    for (int i = 0; i < view->n_variables; i++)
+        v[i] = (lt_variable){ view->variables[i].name, view->variables[i].shape, view->variables[i].offset };
+    lt_free(p->variable);
+    p->variable = v;
+    p->n_variables = view->n_variables;
+    p->maximize = view->maximize;
+    for (int64_t i = 0; i < p->n; i++) p->x0[i] = view->x0 ? view->x0[i] : NAN;
+    lt_problem_share_names(p);
+    return LT_OK;
+}
+
+lt_status lt_problem_from_model(const lt_model *m, lt_problem **out)
+{
+    if (!m || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem: an argument is NULL");
+    *out = NULL;
+    lt_model_view view = lt_model_get(m);
+    if (!view.graph) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the model has errors");
+    LT_TRY(lt_problem_from_graph(view.graph, view.f, &view.ci, !lt_is_none(view.ci), &view.ce, !lt_is_none(view.ce), out));
+    lt_status s = m->declared ? lt_problem_declare_bounds(*out, &view.ci, &view.ce, view.f, m->declared) : LT_OK;
+    if (!s) s = take_over(*out, &view);
+    if (s) {
+        lt_problem_destroy(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+lt_status lt_solve_options_from_model(lt_solve_options *opt, const lt_model *m)
+{
+    if (!opt || !m) return LT_FAIL(LT_ERR_ARGUMENT, "solve options: an argument is NULL");
+    lt_model_view view = lt_model_get(m);
+    for (int i = 0; i < view.n_options; i++) {
+        const lt_model_option *o = &view.options[i];
+        lt_status s = lt_solve_options_set(opt, o->name, o->value);
+        if (!s) continue;
+        char text[512];
+        snprintf(text, sizeof text, "%s", lt_error_text());
+        return LT_FAIL(s, "%s:%d:%d: %s", view.name, o->line, o->column, text);
+    }
+    return LT_OK;
 }

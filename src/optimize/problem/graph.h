@@ -14,8 +14,6 @@ static inline int64_t lt_node_elements(const lt_graph *g, lt_node n)
 
 /* One gradient of n numbers, of all inputs one after the other. */
 lt_status lt_problem_add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int n_inputs, lt_node *out);
-/* Adds the derivatives to the graph. */
-lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
 lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
 lt_status lt_problem_build_now(lt_problem *p); /* what was put off */
 lt_status lt_graph_run(lt_evaluator *e, const double *x, const lt_outputs *out);
