@@ -148,60 +148,87 @@ static int only_long_axis(const lt_shape *s, int first, int last)
     return found;
 }
 
+/* A term on its way to new axes. */
+typedef struct refitting {
+    const lt_jacobian_term *old;
+    lt_jacobian_term out;
+    term_block block[LT_MAX_RANK];
+    int      n_blocks;
+    int      split_by[LT_MAX_RANK]; /* block that splits old seed axis a, or -1 */
+    int      first[LT_MAX_RANK];    /* where old seed axis a begins among the new ones */
+    lt_shape old_core, core;
+} refitting;
+
+/* Which seed axes are split, by which blocks. False: a merge of axes, or a split of what does not follow one seed axis whole. */
+static bool find_splits(refitting *r)
+{
+    const lt_jacobian_term *t = r->old;
+    for (int a = 0; a < t->seed.rank; a++) r->split_by[a] = -1;
+    for (int k = 0; k < r->n_blocks; k++) {
+        const term_block *b = &r->block[k];
+        int from = only_long_axis(&t->shape, b->f0, b->f1);
+        if (from == -2) return false;
+        if (from == -1 || only_long_axis(&r->out.shape, b->t0, b->t1) != -2 || t->follows[from] == LT_AXIS_FREE) continue;
+        if (!follows_whole(t, from)) return false;
+        r->split_by[t->follows[from]] = k;
+    }
+    for (int b = 0; b < t->shape.rank; b++) /* unit axes may not follow anything once they are gone */
+        if (t->shape.dim[b] == 1 && t->follows[b] >= 0 && t->window[t->follows[b]] != 1) return false;
+    return true;
+}
+
+/* The new seed axes. False: too many. */
+static bool lay_seed_axes(refitting *r)
+{
+    const lt_jacobian_term *t = r->old;
+    lt_jacobian_term *out = &r->out;
+    for (int a = 0; a < t->seed.rank; a++) {
+        r->first[a] = out->seed.rank;
+        int k = r->split_by[a], t0 = k < 0 ? 0 : r->block[k].t0, t1 = k < 0 ? 1 : r->block[k].t1;
+        for (int i = t0; i < t1; i++) {
+            if (out->seed.rank + out->shape.rank >= LT_MAX_RANK) return false;
+            int64_t extent = k < 0 ? t->seed.dim[a] : out->shape.dim[i];
+            r->core.dim[r->core.rank++] = r->old_core.dim[a] == 1 ? 1 : k < 0 ? r->old_core.dim[a] : extent;
+            out->low[out->seed.rank] = k < 0 ? t->low[a] : 0;
+            out->window[out->seed.rank] = k < 0 ? t->window[a] : extent;
+            out->seed.dim[out->seed.rank++] = extent;
+        }
+    }
+    return true;
+}
+
+/* The node's new axes: the long one of a block, or the parts it was split into, follow what it followed. */
+static void lay_shape_axes(refitting *r)
+{
+    const lt_jacobian_term *t = r->old;
+    lt_jacobian_term *out = &r->out;
+    clear_axes(out);
+    for (int k = 0; k < r->n_blocks; k++) {
+        const term_block *b = &r->block[k];
+        int from = only_long_axis(&t->shape, b->f0, b->f1), f = from >= 0 ? t->follows[from] : LT_AXIS_FREE;
+        bool split = f >= 0 && r->split_by[f] >= 0;
+        for (int i = b->t0; i < b->t1; i++) {
+            int64_t extent = out->shape.dim[i];
+            bool moves = from >= 0 && extent != 1;
+            r->core.dim[r->core.rank++] = moves && f == LT_AXIS_FREE && r->old_core.dim[t->seed.rank + from] != 1 ? extent : 1;
+            if (!moves || f == LT_AXIS_FREE) continue;
+            out->follows[i] = (int8_t)(f < 0 ? f : r->first[f] + (split ? i - b->t0 : 0));
+            out->offset[i] = split ? 0 : t->offset[from];
+            out->stride[i] = split ? 1 : t->stride[from];
+        }
+    }
+}
+
 /* Rewrites the term for the new axes where each block is unchanged up to unit axes, or a split of
    one axis; anything else is left to the dense form. */
 static bool refit(lt_graph *g, lt_jacobian_term *t, const lt_shape *to)
 {
-    term_block blocks[LT_MAX_RANK];
-    lt_jacobian_term out = { .group = t->group, .shape = *to, .core = t->core };
-    int n = match_blocks(&t->shape, to, blocks), split_by[LT_MAX_RANK]; /* block that splits seed axis a, or -1 */
-    if (n < 0) return false;
-    for (int a = 0; a < t->seed.rank; a++) split_by[a] = -1;
-    for (int k = 0; k < n; k++) {
-        int from = only_long_axis(&t->shape, blocks[k].f0, blocks[k].f1);
-        if (from == -2) return false;                                  /* a merge */
-        if (from == -1) continue;
-        bool splits = only_long_axis(to, blocks[k].t0, blocks[k].t1) == -2;
-        if (!splits) continue;
-        if (t->follows[from] == LT_AXIS_FREE) continue;
-        if (!follows_whole(t, from)) return false;
-        split_by[t->follows[from]] = k;
-    }
-    for (int b = 0; b < t->shape.rank; b++) /* unit axes may not follow anything once they are gone */
-        if (t->shape.dim[b] == 1 && t->follows[b] >= 0 && t->window[t->follows[b]] != 1) return false;
-    /* New seed axes, and where each old one begins. */
-    int first[LT_MAX_RANK];
-    lt_shape core = { .rank = 0 };
-    const lt_shape old_core = *lt_shape_at(g, t->core);
-    for (int a = 0; a < t->seed.rank; a++) {
-        first[a] = out.seed.rank;
-        int k = split_by[a], t0 = k < 0 ? 0 : blocks[k].t0, t1 = k < 0 ? 1 : blocks[k].t1;
-        for (int i = t0; i < t1; i++) {
-            if (out.seed.rank + to->rank >= LT_MAX_RANK) return false;
-            int64_t extent = k < 0 ? t->seed.dim[a] : to->dim[i];
-            core.dim[core.rank++] = old_core.dim[a] == 1 ? 1 : k < 0 ? old_core.dim[a] : extent;
-            out.low[out.seed.rank] = k < 0 ? t->low[a] : 0;
-            out.window[out.seed.rank] = k < 0 ? t->window[a] : extent;
-            out.seed.dim[out.seed.rank++] = extent;
-        }
-    }
-    clear_axes(&out);
-    for (int k = 0; k < n; k++) {
-        int from = only_long_axis(&t->shape, blocks[k].f0, blocks[k].f1);
-        for (int i = blocks[k].t0; i < blocks[k].t1; i++) {
-            int64_t extent = to->dim[i];
-            bool moves = from >= 0 && extent != 1;
-            int f = from >= 0 ? t->follows[from] : LT_AXIS_FREE;
-            core.dim[core.rank++] = moves && f == LT_AXIS_FREE && old_core.dim[t->seed.rank + from] != 1 ? extent : 1;
-            if (!moves || f == LT_AXIS_FREE) continue;
-            bool split = f >= 0 && split_by[f] >= 0;
-            out.follows[i] = (int8_t)(f < 0 ? f : first[f] + (split ? i - blocks[k].t0 : 0));
-            out.offset[i] = split ? 0 : t->offset[from];
-            out.stride[i] = split ? 1 : t->stride[from];
-        }
-    }
-    out.core = lt_reshape(g, t->core, core);
-    *t = out;
+    refitting r = { .old = t, .out = { .group = t->group, .shape = *to, .core = t->core }, .old_core = *lt_shape_at(g, t->core) };
+    r.n_blocks = match_blocks(&t->shape, to, r.block);
+    if (r.n_blocks < 0 || !find_splits(&r) || !lay_seed_axes(&r)) return false;
+    lay_shape_axes(&r);
+    r.out.core = lt_reshape(g, t->core, r.core);
+    *t = r.out;
     return true;
 }
 
