@@ -32,3 +32,11 @@ list(TRANSFORM libs PREPEND -l)
 list(JOIN libs " " LT_PC_LIBS_PRIVATE)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/lathe.pc.in ${PROJECT_BINARY_DIR}/lathe.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lathe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# All that is installed, without tests, examples and benchmarks.
+add_custom_target(lathe_product)
+foreach(target lathe lathe_static lathe_command lathe_ampl lathe_manual mpi_openmpi mpi_mpich)
+    if(TARGET ${target})
+        add_dependencies(lathe_product ${target})
+    endif()
+endforeach()
