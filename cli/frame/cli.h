@@ -53,11 +53,16 @@ typedef struct cli_command {
 /* A subcommand of an earlier version, and what does its work now. */
 typedef struct cli_gone { const char *name, *instead; } cli_gone;
 
+/* A heading of the list of subcommands, and the subcommand it stands before. */
+typedef struct cli_heading { const char *text; const cli_command *first; } cli_heading;
+
 /* What makes a program of these files: lathe (cli/commands.c) and lathe-bench (bench/commands.c) define one each. */
 typedef struct cli_program_row {
     const char     *name, *example;        /* a first thing to try */
     const cli_gone *gone;
     int             n_gone;
+    const cli_heading *headings;           /* in the order of the table; NULL = none */
+    int             n_headings;
     int           (*generate)(const char *form); /* --generate; NULL = this program has no such option */
 } cli_program_row;
 extern const cli_program_row cli_program;

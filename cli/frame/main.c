@@ -77,20 +77,34 @@ static bool is_family(const char *word)
     return false;
 }
 
+static void list_command(FILE *to, const cli_command *command, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (!strncmp(command->name, prefix, n)) fprintf(to, "  %-18s %s\n", command->name + n, command->options->summary);
+}
+
 /* Prints the subcommands whose names begin with prefix, without it. */
 static void list_commands(FILE *to, const char *prefix)
 {
-    size_t n = strlen(prefix);
-    for (int i = 0; i < cli_n_commands; i++)
-        if (!strncmp(cli_commands[i]->name, prefix, n))
-            fprintf(to, "  %-18s %s\n", cli_commands[i]->name + n, cli_commands[i]->options->summary);
+    for (int i = 0; i < cli_n_commands; i++) list_command(to, cli_commands[i], prefix);
+}
+
+/* All of them, under their headings. */
+static void list_all(FILE *to)
+{
+    fputs(cli_program.n_headings ? "" : "\nSubcommands:\n", to);
+    for (int i = 0; i < cli_n_commands; i++) {
+        for (int k = 0; k < cli_program.n_headings; k++)
+            if (cli_program.headings[k].first == cli_commands[i]) fprintf(to, "\n%s:\n", cli_program.headings[k].text);
+        list_command(to, cli_commands[i], "");
+    }
 }
 
 static void print_usage(FILE *to)
 {
     const char *name = cli_program.name;
-    fprintf(to, "usage: %s SUBCOMMAND [options] [operands]\n\nSubcommands:\n", name);
-    list_commands(to, "");
+    fprintf(to, "usage: %s SUBCOMMAND [options] [operands]\n", name);
+    list_all(to);
     fprintf(to, "\n  %s help SUBCOMMAND   options and an example (also: %s SUBCOMMAND --help)\n"
                 "  %s --version         version of the command and the library\n\n"
                 "Example:\n  %s\n", name, name, name, cli_program.example);

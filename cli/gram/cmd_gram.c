@@ -38,7 +38,7 @@ static const lt_option_group groups[] = {
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
 };
 static const lt_option_table table = {
-    .program = "lathe gram", .summary = "Gram matrices of quantum feature maps",
+    .program = "lathe gram", .summary = "Compute Gram matrices of quantum feature maps",
     .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe gram --x X.npy --weights W.npy --re-embed --out K.npy --report K.html",
 };

@@ -49,8 +49,9 @@ static void put_option(FILE *to, const lt_option *row)
 {
     fputs(".It", to);
     if (row->letter) fprintf(to, " Fl %c ,", row->letter);
-    fprintf(to, " Fl -%s", row->name);
-    if (row->type != LT_OPTION_TYPE_BOOL) {
+    const bool flag = row->type == LT_OPTION_TYPE_BOOL, on = flag && row->default_text && !strcmp(row->default_text, "true");
+    fprintf(to, " Fl -%s%s", on ? "[no-]" : "", row->name);
+    if (!flag) {
         fputs(" Ar", to);
         put_argument(to, row->metavar ? row->metavar : "NAME");
     }
@@ -58,9 +59,9 @@ static void put_option(FILE *to, const lt_option *row)
     char help[700], expects[256] = "";
     bool listed = row->type == LT_OPTION_TYPE_ENUM || row->range.limited;
     if (listed) lt_option_expects(row, expects, sizeof expects);
-    bool shows_default = row->default_text && row->type != LT_OPTION_TYPE_BOOL;
+    bool shows_default = row->default_text && (!flag || on);
     snprintf(help, sizeof help, "%c%s%s%s%s%s.", row->help[0] >= 'a' && row->help[0] <= 'z' ? row->help[0] - 32 : row->help[0],
-             row->help + 1, listed ? "; " : "", expects, shows_default ? "; default " : "", shows_default ? row->default_text : "");
+             row->help + 1, listed ? "; " : "", expects, shows_default ? "; default " : "", !shows_default ? "" : on ? "on" : row->default_text);
     put_text(to, help);
 }
 

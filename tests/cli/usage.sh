@@ -6,16 +6,16 @@ lathe=$1
 
 # Help
 run 2; says err "usage: lathe"; silent out
-run 0 --help; says out "Subcommands:"; silent err
-run 0 help; says out "Subcommands:"
+run 0 --help; says out "Optimization:"; says out "Quantum kernels:"; silent err
+run 0 help; says out "Optimization:"
 run 0 --version; says out "lathe "
-"$lathe" --help | sed -n '/^Subcommands:/,/^$/p' | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  .*/\1/p' >"$work/commands"
-[ "$(wc -l <"$work/commands")" -ge 9 ] || fail "only $(wc -l <"$work/commands") subcommands found in the help"
+"$lathe" --help | sed '1,/^Optimization:/d; /^  lathe help/,$d' | sed -n 's/^  \([a-z-]*\( [a-z-]*\)\{0,1\}\)  *[A-Z].*/\1/p' >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 25 ] || fail "only $(wc -l <"$work/commands") subcommands found in the help"
 while read -r command; do
     run 0 $command --help; says out "usage: lathe $command"; says out "Example:"; says out "--json"; silent err
     run 0 help $command; says out "usage: lathe $command"
 done <"$work/commands"
-bench 0 --help; says out "usage: lathe-bench"; says out "roofline"
+bench 0 --help; says out "usage: lathe-bench"; says out "Subcommands:"; says out "roofline"
 bench 0 --version; says out "lathe-bench "
 for command in roofline transfers graph fused generate gram qsvm solve; do bench 0 $command --help; says out "usage: lathe-bench $command"; done
 

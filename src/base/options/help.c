@@ -6,15 +6,18 @@
 
 enum { HELP_COLUMN = 30, WIDTH = 96 };
 
+static bool on_by_default(const lt_option *row)
+{
+    return row->type == LT_OPTION_TYPE_BOOL && row->default_text && !strcmp(row->default_text, "true");
+}
+
 /* "  -o, --out F.npy", cut to the buffer; returns its length. */
 static int flag_text(const lt_option *row, char *text, size_t bytes)
 {
     char letter[8] = "    ";
     if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
     const char *value = row->metavar ? row->metavar : row->type == LT_OPTION_TYPE_ENUM ? "NAME" : "";
-    bool on_by_default = row->type == LT_OPTION_TYPE_BOOL && row->default_text && !strcmp(row->default_text, "true");
-    int n = snprintf(text, bytes, "  %s--%s%s%s%s", letter, on_by_default ? "[no-]" : "", row->name,
-                     *value ? " " : "", value);
+    int n = snprintf(text, bytes, "  %s--%s%s%s%s", letter, on_by_default(row) ? "[no-]" : "", row->name, *value ? " " : "", value);
     return LT_MIN(n, (int)bytes - 1);
 }
 
@@ -41,7 +44,7 @@ static void describe(const lt_option *row, char *text, size_t bytes)
     if (row->type == LT_OPTION_TYPE_LIST) snprintf(expected, sizeof expected, "may be given several times");
     const struct { const char *before, *text; } part[] = {
         { "", *expected ? expected : NULL },
-        { "default ", row->type != LT_OPTION_TYPE_BOOL ? row->default_text : NULL },
+        { "default ", on_by_default(row) ? "on" : row->type != LT_OPTION_TYPE_BOOL ? row->default_text : NULL },
         { "also called ", row->alias },
     };
     size_t used = (size_t)snprintf(text, bytes, "%s", row->help);

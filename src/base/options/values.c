@@ -75,7 +75,7 @@ static void expects_number(const lt_option *row, char *text, size_t bytes)
 {
     const lt_range *r = &row->range;
     const char *noun = row->type == LT_OPTION_TYPE_INT ? "an integer" : "a number";
-    if (!r->limited) snprintf(text, bytes, "%s", noun);
+    if (!r->limited || (isinf(r->lo) && isinf(r->hi))) snprintf(text, bytes, "%s", noun);
     else if (isinf(r->hi) && r->hi_open && isfinite(r->lo))
         snprintf(text, bytes, "%s %s %.15g", noun, r->lo_open ? "above" : "of at least", r->lo);
     else
