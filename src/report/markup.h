@@ -31,7 +31,6 @@ lt_number_text lt_number_str(double value, int digits);  /* %.*g with a point, w
 struct lt_report {
     lt_markup body;
     char     *title;
-    int       n_sections;
 };
 
 /* The report's failure, if it has none yet. */

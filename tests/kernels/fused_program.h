@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "kernels/cpu/vec/vec.h"
-#include "kernels/ref/elementwise.h"
+#include "kernels/op.h"
 
 #include <float.h>
 
@@ -284,6 +284,14 @@ static inline void evaluate_point(const program *p, const lt_vec_set *set, const
     }
 }
 
+/* acc folded with x by LT_OP_SUM, LT_OP_RMAX or LT_OP_RMIN; extremes pass NaN on. */
+static inline double fold(lt_op op, double acc, double x)
+{
+    if (op == LT_OP_SUM) return acc + x;
+    if (isnan(acc) || isnan(x)) return NAN;
+    return op == LT_OP_RMAX ? fmax(acc, x) : fmin(acc, x);
+}
+
 typedef struct fold_want { double *value, *magnitude; int64_t *n; } fold_want;
 
 static inline void evaluate(const program *p, const lt_vec_set *set, const memory *in, memory *out, fold_want *want)
@@ -302,7 +310,7 @@ static inline void evaluate(const program *p, const lt_vec_set *set, const memor
             const lt_fused_reduce *r = &f->reduces[i];
             int64_t at = kept_index(&f->domain, r->axes, point);
             double x = lt_load_double(f->type, &reg[r->reg], 0);
-            want[i].value[at] = want[i].n[at] ? lt_ref_fold(r->op, want[i].value[at], x) : x;
+            want[i].value[at] = want[i].n[at] ? fold(r->op, want[i].value[at], x) : x;
             want[i].magnitude[at] += fabs(x);
             want[i].n[at]++;
         }

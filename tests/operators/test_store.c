@@ -337,6 +337,13 @@ LT_TEST(slabs_do_not_wait_for_ever)
     must_be_equal(path, whole);
 }
 
+static int64_t count_done(const lt_store *s, int64_t rows)
+{
+    int64_t n = 0;
+    for (int64_t row = 0; row < rows; row++) n += lt_store_row_done(s, row);
+    return n;
+}
+
 /* Without its journal a stopped file keeps its whole slabs, and is put in order at the end. */
 LT_TEST(a_lost_journal_costs_its_rows_alone)
 {
@@ -354,7 +361,7 @@ LT_TEST(a_lost_journal_costs_its_rows_alone)
         for (int64_t i = 0; i < rows; i++) kept += ++slab[shuffled(i, 20) / 4] == 4;
         LT_CHECK(unlink(journal) == 0);
         LT_CHECK_OK(open_store(path, &p, "id", true, &s));
-        LT_CHECK_EQ_INT(lt_store_done_count(s), 4 * kept);
+        LT_CHECK_EQ_INT(count_done(s, 20), 4 * kept);
         LT_CHECK_OK(lt_store_close(s, NULL));
         LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
         LT_CHECK_EQ_INT(check_file(path, &p), 20);
@@ -380,7 +387,7 @@ LT_TEST(a_torn_journal_loses_one_row_at_most)
         LT_CHECK(truncate(journal, (off_t)keep) == 0);
         lt_store *s;
         LT_CHECK_OK(open_store(path, &p, "id", true, &s));
-        LT_CHECK(lt_store_done_count(s) + 1 >= (int64_t)((keep - 4096) / slot));
+        LT_CHECK(count_done(s, 10) + 1 >= (int64_t)((keep - 4096) / slot));
         LT_CHECK_OK(lt_store_close(s, NULL));
         check_file(path, &p);
         lt_free(data);

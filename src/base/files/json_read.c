@@ -132,7 +132,7 @@ bool lt_json_key_at(lt_json_at object, int64_t k, const char **key, size_t *key_
     return false;
 }
 
-lt_json_at lt_json_member_of(lt_json_at object, const char *key, size_t key_bytes)
+static lt_json_at member_of(lt_json_at object, const char *key, size_t key_bytes)
 {
     if (!object || *object != '{') return NULL;
     for (const char *at = object + 1, *begin, *v; (v = next_value(at, &begin)); at = end_of(v))
@@ -140,7 +140,7 @@ lt_json_at lt_json_member_of(lt_json_at object, const char *key, size_t key_byte
     return NULL;
 }
 
-lt_json_at lt_json_member(lt_json_at object, const char *key) { return lt_json_member_of(object, key, strlen(key)); }
+lt_json_at lt_json_member(lt_json_at object, const char *key) { return member_of(object, key, strlen(key)); }
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------------------------- */
 static bool named_number(const char *at, double *out)

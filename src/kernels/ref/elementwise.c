@@ -1,7 +1,5 @@
 /* The elementwise ops in plain C over libm: the bodies of ops.def in double, one element at a time, with broadcasting.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/ref/elementwise.h"
-
 #include "kernels/ref/ref.h"
 #include "kernels/rows.h"
 
@@ -14,7 +12,9 @@
 #define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, ...) static R one_##name(R x, R y, R z) body
 #include "kernels/ops.def"
 
-double lt_ref_elementwise(lt_op op, double a, double b, double c)
+/* op(a), op(a, b) or op(a, b, c); operands the op does not take are ignored. NaN when op is not
+   an elementwise op. */
+static double value_of(lt_op op, double a, double b, double c)
 {
     switch (op) {
 #define LT_UNARY(ID, name, ...) case LT_OP_##ID: return one_##name(a);
@@ -23,11 +23,6 @@ double lt_ref_elementwise(lt_op op, double a, double b, double c)
 #include "kernels/ops.def"
     default: return NAN;
     }
-}
-
-double lt_ref_fold(lt_op op, double acc, double x)
-{
-    return op == LT_OP_SUM ? acc + x : op == LT_OP_RMAX ? one_maximum(acc, x) : one_minimum(acc, x);
 }
 
 /* ---- the plain row of every elementwise op ---- */
@@ -51,7 +46,7 @@ static lt_status elementwise(const lt_problem_key *p, const double *const *in, d
     for (int64_t i = 0; i < n; i++) {
         double x[3] = { 0 };
         for (int a = 0; a < p->n_in; a++) x[a] = in[a][broadcast_index(&p->in[a].shape, &p->out.shape, i)];
-        out[i] = lt_ref_elementwise(p->op, x[0], x[1], x[2]);
+        out[i] = value_of(p->op, x[0], x[1], x[2]);
     }
     return LT_OK;
 }

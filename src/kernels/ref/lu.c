@@ -10,7 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-int lt_ref_lu(double *a, int64_t n, int64_t *pivot)
+/* LU with partial pivoting of a (n x n, row major) in place; pivot[i] is the row exchanged with
+   row i. Returns the sign of the permutation, 0 when an exact zero pivot was met. */
+static int factorize(double *a, int64_t n, int64_t *pivot)
 {
     int sign = 1;
     for (int64_t j = 0; j < n; j++) {
@@ -55,7 +57,7 @@ static void scale_row(double *b, int64_t m, int64_t i, double divisor)
     for (int64_t c = 0; c < m; c++) b[i * m + c] /= divisor;
 }
 
-void lt_ref_lu_solve(const double *lu, int64_t n, const int64_t *pivot, bool transposed, double *b, int64_t m)
+static void solve_factored(const double *lu, int64_t n, const int64_t *pivot, bool transposed, double *b, int64_t m)
 {
     if (!transposed) {                                /* P A = L U: b <- U^-1 L^-1 P b */
         for (int64_t i = 0; i < n; i++) swap_rows(b, m, i, pivot[i]);
@@ -91,7 +93,7 @@ static lt_status solve(const lt_problem_key *p, const double *const *in, double 
     for (int64_t i = 0; i < count; i++) {
         memcpy(work, in[0] + i % count_a * n * n, (size_t)(n * n) * sizeof *work);
         memcpy(out + i * n * m, in[1] + i * n * m, (size_t)(n * m) * sizeof *out);
-        if (lt_ref_lu(work, n, pivot)) lt_ref_lu_solve(work, n, pivot, p->attr->u.trans.a, out + i * n * m, m);
+        if (factorize(work, n, pivot)) solve_factored(work, n, pivot, p->attr->u.trans.a, out + i * n * m, m);
         else fill(out + i * n * m, n * m, NAN);
     }
     return LT_OK;
@@ -111,13 +113,13 @@ static lt_status inverse(const lt_problem_key *p, const double *const *in, doubl
     int64_t *pivot = (int64_t *)(work + n * n);
     for (int64_t i = 0; i < count; i++, out += n * n) {
         memcpy(work, in[0] + i * n * n, (size_t)(n * n) * sizeof *work);
-        if (!lt_ref_lu(work, n, pivot)) {
+        if (!factorize(work, n, pivot)) {
             fill(out, n * n, NAN);
             continue;
         }
         fill(out, n * n, 0);
         for (int64_t j = 0; j < n; j++) out[j * n + j] = 1;
-        lt_ref_lu_solve(work, n, pivot, false, out, n);
+        solve_factored(work, n, pivot, false, out, n);
     }
     return LT_OK;
 }
@@ -168,7 +170,7 @@ static lt_status determinant(const lt_problem_key *p, const double *const *in, d
     int64_t n = s->dim[s->rank - 1], count = lt_leading_count(s, s->rank - 2);
     for (int64_t i = 0; i < count; i++) {
         memcpy(work, in[0] + i * n * n, (size_t)(n * n) * sizeof *work);
-        int sign = lt_ref_lu(work, n, (int64_t *)(work + n * n));
+        int sign = factorize(work, n, (int64_t *)(work + n * n));
         double product = sign, logarithm = sign ? 0 : -INFINITY;
         bool negative = sign < 0;
         for (int64_t j = 0; sign && j < n; j++) {

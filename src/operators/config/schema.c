@@ -80,7 +80,8 @@ static lt_status set_list(const lt_option *row, const lt_yaml_node *n, const cha
     return LT_OK;
 }
 
-lt_status lt_schema_set(const lt_option *row, const lt_yaml_node *n, const char *path, void *field)
+/* One scalar through an option row; path is for messages. */
+static lt_status set_scalar(const lt_option *row, const lt_yaml_node *n, const char *path, void *field)
 {
     if (row->type == LT_OPTION_TYPE_LIST) return set_list(row, n, path, field);
     char buffer[64];
@@ -137,7 +138,7 @@ static lt_status read_row(const lt_schema_row *row, const lt_yaml_node *root, vo
     if (is_map) return n->kind == LT_YAML_MAP ? LT_OK : lt_schema_refuse(n, o->name, "a mapping");
     if (row->read) return row->read(row, n, into);
     scratch aside = { 0 };
-    return lt_schema_set(o, n, o->name, into ? (char *)into + o->offset : (void *)&aside);
+    return set_scalar(o, n, o->name, into ? (char *)into + o->offset : (void *)&aside);
 }
 
 static lt_status set_default(const lt_schema_row *row, void *into)
@@ -162,7 +163,7 @@ static lt_status read_more(const lt_schema *s, const lt_yaml_node *root, void *i
             bool parent;
             snprintf(path, sizeof path, "%s%s", s->more_prefix, o->name);
             LT_TRY(descend(root, path, &n, &parent));
-            if (n) LT_TRY(lt_schema_set(o, n, path, (char *)base + s->more->groups[g].base + o->offset));
+            if (n) LT_TRY(set_scalar(o, n, path, (char *)base + s->more->groups[g].base + o->offset));
         }
     return LT_OK;
 }

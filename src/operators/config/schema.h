@@ -41,8 +41,6 @@ lt_status lt_schema_note_unknown(const lt_schema *s, const lt_yaml_node *root, l
 /* The first such key of a mapping that stands at prefix ("features.summary."), as an error. */
 lt_status lt_schema_refuse_unknown(const lt_schema *s, const lt_yaml_node *map, const char *prefix, lt_arena *arena);
 
-/* One scalar through an option row; path is for messages. */
-lt_status lt_schema_set(const lt_option *row, const lt_yaml_node *n, const char *path, void *field);
 /* The failure for a value that does not fit. */
 lt_status lt_schema_refuse(const lt_yaml_node *n, const char *path, const char *expected);
 /* "file:3:5: unknown key 'a.b' is ignored; did you mean 'c'?" */

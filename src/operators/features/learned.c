@@ -69,7 +69,7 @@ static int choose_taps(const lt_learned_options *o, const lt_network *n, lt_netw
     return count;
 }
 
-/* The latents of a state as one node [1, n]; none when none is chosen. */
+/* The latents of a state as one node [1, n]; LT_NONE when none is chosen. */
 static lt_node add_latents(const lt_learned_options *o, const lt_network *n)
 {
     lt_network_tap tap[LT_MAX_TAPS];

@@ -176,7 +176,7 @@ static int64_t kept_count(const lt_trajectory *x)
     return n;
 }
 
-/* Pairs at once: a divisor of their number, so that none is left over (decision 94). */
+/* Pairs in a batch: a divisor of their number, so that no pair is left over (decision 94). */
 static int64_t choose_batch(const lt_trainer *t, int64_t pairs)
 {
     int64_t n = LT_MIN(pairs, (int64_t)MOST_PAIRS);

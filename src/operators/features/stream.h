@@ -32,7 +32,7 @@ typedef struct lt_time_work {          /* one thread's */
     double *in, *out;                  /* T; T + 2: the FFT along time */
     double *a, *b;                     /* T each */
     void   *scratch;
-    double *distance;                  /* of nonlinear features: lt_nonlinear_points, NULL when none is wanted */
+    double *distance;                  /* of nonlinear features: lt_nonlinear_points; NULL when no such feature is wanted */
 } lt_time_work;
 
 typedef struct lt_time_plan {

@@ -55,7 +55,7 @@ int lt_feature_loop_count(const lt_feature_set *s, lt_feature_loop loop)
     }
 }
 
-void lt_feature_loop_label(const lt_feature_set *s, lt_feature_loop loop, int k, char *text, size_t bytes)
+static void loop_label(const lt_feature_set *s, lt_feature_loop loop, int k, char *text, size_t bytes)
 {
     switch (loop) {
     case LT_LOOP_NONE: snprintf(text, bytes, "%s", ""); break;
@@ -146,7 +146,7 @@ static void expand_name(const lt_feature_set *s, int id, int k, char text[NAME_B
 {
     char label[32];
     const char *name = rows[id].name, *hole = strstr(name, "{}");
-    lt_feature_loop_label(s, rows[id].loop, k, label, sizeof label);
+    loop_label(s, rows[id].loop, k, label, sizeof label);
     if (hole) snprintf(text, NAME_BYTES, "%.*s%s%s", (int)(hole - name), name, label, hole + 2);
     else snprintf(text, NAME_BYTES, "%s", name);
 }

@@ -64,6 +64,5 @@ struct lt_feature_set {
 
 /* How many labels a loop has in this set, and the k-th. */
 int  lt_feature_loop_count(const struct lt_feature_set *s, lt_feature_loop loop);
-void lt_feature_loop_label(const struct lt_feature_set *s, lt_feature_loop loop, int k, char *text, size_t bytes);
 
 #endif

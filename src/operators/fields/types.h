@@ -19,7 +19,7 @@ typedef enum lt_field_type {
     LT_FIELD_TYPE_COUNT
 } lt_field_type;
 
-enum { LT_FIELD_MAX_PARAMS = 8, LT_FIELD_MAX_LIST = 16, LT_FIELD_TIERS = 5 };
+enum { LT_FIELD_MAX_PARAMS = 8, LT_FIELD_MAX_LIST = 16 };
 
 typedef enum lt_field_param_kind {
     LT_FIELD_REAL,       /* a number, or a range under NAME_range: drawn anew for each field */

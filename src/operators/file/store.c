@@ -372,15 +372,6 @@ void lt_store_close_sink(lt_store *s)
 
 bool lt_store_row_done(const lt_store *s, int64_t row) { return s->done && s->done[row]; }
 
-int64_t lt_store_done_count(const lt_store *cs)
-{
-    lt_store *s = (lt_store *)cs; /* the lock is not part of what const promises */
-    pthread_mutex_lock(&s->lock);
-    int64_t n = s->n_done;
-    pthread_mutex_unlock(&s->lock);
-    return n;
-}
-
 /* ---- Closing ----------------------------------------------------------------------------------------------- */
 
 /* Writes what is only in the journal: slabs with missing rows get zeros for those. */

@@ -111,7 +111,6 @@ void      lt_store_replace(lt_store *s, lt_store_claim *old);
 /* The same for a file that cannot be resumed: what the journal of `old` holds is dropped then. */
 void      lt_store_replace_anew(lt_store *s, lt_store_claim *old);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
-int64_t   lt_store_done_count(const lt_store *s);
 
 /* A row on its way. Made and filled by one thread, then handed over. */
 typedef struct lt_store_row {

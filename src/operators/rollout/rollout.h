@@ -42,8 +42,6 @@ struct lt_rollout {
 /* Which arithmetic a precision runs in on this device (NULL: the CPU); fills precision, precision_reason and
    arithmetic. */
 lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out);
-/* Post-processing of one realization's state. */
-void lt_rollout_post(const lt_rollout_options *opt, float *x, int64_t n);
 bool lt_state_is_finite(const float *x, int64_t n);
 
 #endif

@@ -63,7 +63,8 @@ static void zscore(float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) x[i] = (float)((x[i] - mean) / spread);
 }
 
-void lt_rollout_post(const lt_rollout_options *opt, float *x, int64_t n)
+/* Post-processing of one realization's state. */
+static void post_process(const lt_rollout_options *opt, float *x, int64_t n)
 {
     if (opt->post == LT_POST_MINMAX) minmax(x, n);
     if (opt->post == LT_POST_ZSCORE) zscore(x, n);
@@ -78,7 +79,7 @@ static void settle(run *q, int64_t slot)
     lt_rollout *r = q->r;
     float *x = q->to + slot * r->field;
     if (r->failed[slot] < 0 && lt_state_is_finite(x, r->field)) {
-        lt_rollout_post(&r->opt, x, r->field);
+        post_process(&r->opt, x, r->field);
         return;
     }
     if (r->failed[slot] < 0) r->failed[slot] = q->t;

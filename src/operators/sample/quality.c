@@ -1,4 +1,4 @@
-/* How well a set of rows fills the unit cube: discrepancy, correlations, coverage, distances.
+/* How well a set of rows fills the unit cube: discrepancy and correlations.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/sample/quality.h"
 
@@ -12,49 +12,29 @@
 #include <math.h>
 #include <string.h>
 
-static const lt_pair_loops *loops(void)
+static lt_kernel_adder *best_adder(void)
 {
 #if LT_VEC_X86
     lt_isa isa = lt_isa_best();
-    if (isa == LT_ISA_AVX512) return &lt_pair_loops_avx512;
-    if (isa == LT_ISA_AVX2) return &lt_pair_loops_avx2;
+    if (isa == LT_ISA_AVX512) return lt_add_kernels_avx512;
+    if (isa == LT_ISA_AVX2) return lt_add_kernels_avx2;
 #endif
-    return &lt_pair_loops_plain;
+    return lt_add_kernels_plain;
 }
 
-/* ---- Work over pairs of rows: tile against tile ------------------------------------------ */
+/* ---- Discrepancy: work over pairs of rows, tile against tile --------------------------------- */
 typedef struct pair_job {
-    const lt_pair_loops *loops;
+    lt_kernel_adder *add_kernels;
     int64_t n, n_tiles;
-    int     p, per_row;       /* numbers kept per row */
-    double *tile;             /* (n_tiles, per_row, LT_TILE_ROWS) */
+    int     p;
+    double *tile;             /* (n_tiles, 2 p, LT_TILE_ROWS) */
     double *part;             /* one result per tile */
 } pair_job;
 
-static lt_status job_open(pair_job *j, int64_t n, int p, int per_row)
-{
-    *j = (pair_job){ .loops = loops(), .n = n, .n_tiles = (n + LT_TILE_ROWS - 1) / LT_TILE_ROWS, .p = p, .per_row = per_row };
-    j->part = lt_malloc((size_t)j->n_tiles * sizeof *j->part);
-    j->tile = lt_malloc((size_t)j->n_tiles * (size_t)per_row * LT_TILE_ROWS * sizeof *j->tile);
-    return j->part && j->tile ? LT_OK : LT_ERR_MEMORY;
-}
-
-static void job_close(pair_job *j)
-{
-    lt_free(j->part);
-    lt_free(j->tile);
-}
-
-static double *tile_at(const pair_job *j, int64_t t) { return j->tile + t * j->per_row * LT_TILE_ROWS; }
+static double *tile_at(const pair_job *j, int64_t t) { return j->tile + t * 2 * j->p * LT_TILE_ROWS; }
 static double *number_at(const pair_job *j, int64_t row, int which)
 {
     return tile_at(j, row / LT_TILE_ROWS) + which * LT_TILE_ROWS + row % LT_TILE_ROWS;
-}
-
-static lt_status run_tiles(pair_job *j, lt_pool *pool, lt_task task)
-{
-    if (!pool) pool = lt_pool_shared();
-    return pool ? lt_pool_run(pool, j->n_tiles, task, j) : LT_ERR_MEMORY;
 }
 
 static lt_status check_rows(int64_t n, int p)
@@ -63,7 +43,6 @@ static lt_status check_rows(int64_t n, int p)
     return LT_FAIL(LT_ERR_ARGUMENT, "sampling metrics of %lld rows of %d: expected at least 1 row of 1..%d", (long long)n, p, LT_SOBOL_MAX_COLUMNS);
 }
 
-/* ---- Discrepancy ---------------------------------------------------------------------------- */
 /* With b = x - 1/2 the pair term 1 + |bi|/2 + |bj|/2 - |bi - bj|/2 is 1 + min(|bi|, |bj|) on the same
    side of the middle and 1 on opposite sides: min(1 + |bi|, 1 + max(0, +-bj)), the sign that of bi.
    So both 1 + max(0, bj) and 1 + max(0, -bj) are kept. Tiles above the diagonal count twice. */
@@ -81,7 +60,7 @@ static lt_status kernel_task(void *ctx, int64_t index, int worker)
             offset[i][d] = (2 * d + (*down > *up)) * LT_TILE_ROWS;
         }
     for (int64_t t = index; t < j->n_tiles; t++)
-        for (int i = 0; i < n_rows; i++) j->loops->add_kernels(bound[i], offset[i], tile_at(j, t), j->p, t == index ? once : twice);
+        for (int i = 0; i < n_rows; i++) j->add_kernels(bound[i], offset[i], tile_at(j, t), j->p, t == index ? once : twice);
     double sum = 0;
     for (int k = 0; k < LT_TILE_ROWS; k++) sum += once[k] + 2 * twice[k];
     j->part[index] = sum;
@@ -93,7 +72,6 @@ static lt_status kernel_task(void *ctx, int64_t index, int worker)
 static double fill_sides(pair_job *j, const float *x)
 {
     double sum = 0;
-    memset(j->tile, 0, (size_t)j->n_tiles * (size_t)j->per_row * LT_TILE_ROWS * sizeof *j->tile);
     for (int64_t i = 0; i < j->n; i++) {
         double product = 1;
         for (int d = 0; d < j->p; d++) {
@@ -110,48 +88,18 @@ static double fill_sides(pair_job *j, const float *x)
 lt_status lt_sampling_discrepancy(const float *x, int64_t n, int p, lt_pool *pool, double *out)
 {
     LT_TRY(check_rows(n, p));
-    pair_job j;
-    lt_status s = job_open(&j, n, p, 2 * p);
+    if (!pool) pool = lt_pool_shared();
+    if (!pool) return LT_ERR_MEMORY;
+    int64_t n_tiles = (n + LT_TILE_ROWS - 1) / LT_TILE_ROWS;
+    pair_job j = { best_adder(), n, n_tiles, p, lt_calloc((size_t)n_tiles * 2 * (size_t)p * LT_TILE_ROWS, sizeof *j.tile),
+                   lt_malloc((size_t)n_tiles * sizeof *j.part) };
+    lt_status s = j.tile && j.part ? LT_OK : LT_ERR_MEMORY;
     double single = s ? 0 : fill_sides(&j, x), pairs = 0;
-    if (!s) s = run_tiles(&j, pool, kernel_task);
-    for (int64_t t = 0; !s && t < j.n_tiles; t++) pairs += j.part[t];
-    job_close(&j);
+    if (!s) s = lt_pool_run(pool, n_tiles, kernel_task, &j);
+    for (int64_t t = 0; !s && t < n_tiles; t++) pairs += j.part[t];
+    lt_free(j.part);
+    lt_free(j.tile);
     if (!s) *out = pow(13.0 / 12, p) - 2 * single / (double)n + pairs / ((double)n * (double)n);
-    return s;
-}
-
-/* ---- Distances --------------------------------------------------------------------------------- */
-static lt_status distance_task(void *ctx, int64_t index, int worker)
-{
-    (void)worker;
-    pair_job *j = ctx;
-    int offset[LT_SOBOL_MAX_COLUMNS];
-    double least = INFINITY;
-    for (int d = 0; d < j->p; d++) offset[d] = d * LT_TILE_ROWS;
-    for (int64_t t = index; t < j->n_tiles; t++)
-        for (int64_t i = index * LT_TILE_ROWS; i < LT_MIN((index + 1) * LT_TILE_ROWS, j->n); i++) {
-            double point[LT_SOBOL_MAX_COLUMNS], square[LT_TILE_ROWS];
-            for (int d = 0; d < j->p; d++) point[d] = *number_at(j, i, d);
-            j->loops->squares(point, offset, tile_at(j, t), j->p, square);
-            if (t == index) square[i % LT_TILE_ROWS] = INFINITY; /* itself */
-            for (int k = 0; k < LT_TILE_ROWS; k++) least = square[k] < least ? square[k] : least;
-        }
-    j->part[index] = least;
-    return LT_OK;
-}
-
-lt_status lt_sampling_min_distance(const float *x, int64_t n, int p, lt_pool *pool, double *out)
-{
-    LT_TRY(check_rows(n, p));
-    pair_job j;
-    lt_status s = job_open(&j, n, p, p);
-    for (int64_t i = 0; !s && i < j.n_tiles * LT_TILE_ROWS; i++)
-        for (int d = 0; d < p; d++) *number_at(&j, i, d) = i < n ? (double)x[i * p + d] : 1e150; /* past the end: at a great distance */
-    if (!s) s = run_tiles(&j, pool, distance_task);
-    double least = INFINITY;
-    for (int64_t t = 0; !s && t < j.n_tiles; t++) least = fmin(least, j.part[t]);
-    job_close(&j);
-    if (!s) *out = n > 1 ? sqrt(least) : INFINITY;
     return s;
 }
 
@@ -183,21 +131,6 @@ lt_status lt_sampling_correlations(const float *x, int64_t n, int p, double *mos
         }
     *mean = sum / (p * (p - 1) / 2);
     lt_free(cross);
-    return LT_OK;
-}
-
-lt_status lt_sampling_coverage(const float *x, int64_t n, int p, int bins, double *chi2)
-{
-    LT_TRY(check_rows(n, p));
-    int64_t count[256];
-    if (bins < 2 || bins > 256) return LT_FAIL(LT_ERR_ARGUMENT, "coverage in %d bins: expected 2..256", bins);
-    double expected = (double)n / bins;
-    for (int d = 0; d < p; d++) {
-        memset(count, 0, sizeof count);
-        for (int64_t i = 0; i < n; i++) count[LT_MAX(0, LT_MIN((int)(x[i * p + d] * (float)bins), bins - 1))]++;
-        chi2[d] = 0;
-        for (int b = 0; b < bins; b++) chi2[d] += ((double)count[b] - expected) * ((double)count[b] - expected) / expected;
-    }
     return LT_OK;
 }
 

@@ -26,9 +26,5 @@ lt_status lt_sampling_json(const lt_sampling_metrics *m, char **out);
 /* Of any rows x [n, p]; the results do not depend on the number of threads. */
 lt_status lt_sampling_discrepancy(const float *x, int64_t n, int p, lt_pool *pool, double *out);
 lt_status lt_sampling_correlations(const float *x, int64_t n, int p, double *most, double *least, double *mean);
-/* Chi-squared of each column's counts in `bins` equal bins (bins - 1 degrees of freedom): chi2 [p]. */
-lt_status lt_sampling_coverage(const float *x, int64_t n, int p, int bins, double *chi2);
-/* The smallest Euclidean distance between two rows; infinity for n = 1. */
-lt_status lt_sampling_min_distance(const float *x, int64_t n, int p, lt_pool *pool, double *out);
 
 #endif

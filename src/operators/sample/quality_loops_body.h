@@ -30,7 +30,7 @@ static inline VECTOR load(const double *p)
 
 static inline void store(double *p, VECTOR v) { memcpy(p, &v, sizeof v); }
 
-static void add_kernels(const double *bound, const int *offset, const double *tile, int p, double sum[LT_TILE_ROWS])
+void LT_ISA_NAME(lt_add_kernels)(const double *bound, const int *offset, const double *tile, int p, double sum[LT_TILE_ROWS])
 {
     for (int k = 0; k < LT_TILE_ROWS; k += PARTS * LANES) {
         VECTOR product[PARTS];
@@ -43,22 +43,3 @@ static void add_kernels(const double *bound, const int *offset, const double *ti
         for (int q = 0; q < PARTS; q++) store(sum + k + q * LANES, load(sum + k + q * LANES) + product[q]);
     }
 }
-
-static void squares(const double *point, const int *offset, const double *tile, int p, double sum[LT_TILE_ROWS])
-{
-    for (int k = 0; k < LT_TILE_ROWS; k += PARTS * LANES) {
-        VECTOR total[PARTS];
-        for (int q = 0; q < PARTS; q++) total[q] = SPREAD(0.0);
-        for (int d = 0; d < p; d++) {
-            VECTOR x = SPREAD(point[d]);
-            const double *c = tile + offset[d] + k;
-            for (int q = 0; q < PARTS; q++) {
-                VECTOR step = load(c + q * LANES) - x;
-                total[q] = total[q] + step * step;
-            }
-        }
-        for (int q = 0; q < PARTS; q++) store(sum + k + q * LANES, total[q]);
-    }
-}
-
-const lt_pair_loops LT_ISA_NAME(lt_pair_loops) = { add_kernels, squares };

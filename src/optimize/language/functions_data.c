@@ -109,7 +109,7 @@ static bool fill_philox(lt_random *s, bool normal, bool wide, int64_t n, double 
     return true;
 }
 
-bool lt_random_fill(lt_reader *r, lt_text_span where, lt_random *s, bool normal, bool wide, int64_t n, double *out)
+static bool fill_random(lt_reader *r, lt_text_span where, lt_random *s, bool normal, bool wide, int64_t n, double *out)
 {
     if (s->is_philox) {
         bool filled_in = fill_philox(s, normal, wide, n, out);
@@ -152,7 +152,7 @@ static lt_value draw(lt_builtin_call *c, bool normal)
     }
     lt_random *from = c->given[RNG] ? c->value[RNG].symbol->random : &own;
     double *data = lt_value_alloc(c->r, c->e->where, &s);
-    if (!data || !lt_random_fill(c->r, c->e->point, from, normal, wide, lt_shape_count(&s), data)) return lt_value_none();
+    if (!data || !fill_random(c->r, c->e->point, from, normal, wide, lt_shape_count(&s), data)) return lt_value_none();
     return lt_value_constant(&s, data);
 }
 

@@ -90,7 +90,6 @@ typedef struct lt_reader {
     int       n_slots, n_symbols;
     const lt_local *locals;
     int       loops, calls; /* nesting, now */
-    int64_t   loop_length[LT_MAX_RANK];
     int       depth;        /* of evaluation */
     int64_t   steps;
     lt_symbol *in_fn;       /* the function being expanded, and where it was called */
@@ -122,8 +121,6 @@ static inline bool lt_value_is_tensor(const lt_value *v) { return v->kind == LT_
 int64_t  lt_value_count(const lt_value *v);
 lt_shape lt_value_element(const lt_value *v);        /* the shape without the lead axes */
 lt_shape_text lt_value_shape_text(const lt_value *v);
-/* The value as a node of g: the problem's graph, or one made for constants. */
-lt_node  lt_value_to_node(lt_reader *r, lt_graph *g, const lt_value *v);
 /* lead axes and then the element's, with 1s in between: shapes that broadcast as elements do. */
 lt_shape lt_value_aligned(const lt_value *v, int lead, int element_rank);
 lt_value lt_value_reshape(lt_reader *r, lt_text_span where, const lt_value *v, const lt_shape *shape, int lead);
@@ -174,10 +171,9 @@ void lt_reader_check_unused(lt_reader *r);
 /* ---- calls (call.c) ---- */
 lt_value lt_expr_call(lt_reader *r, const lt_expr *e);
 
-/* ---- data (random.c, data_file.c) ---- */
+/* ---- data (data_file.c, examples.c) ---- */
 lt_value lt_read_npy(lt_reader *r, lt_text_span where, const char *file, const char *member);
 lt_value lt_read_csv(lt_reader *r, lt_text_span where, const char *file, int64_t column, int64_t skip);
-bool lt_random_fill(lt_reader *r, lt_text_span where, lt_random *s, bool normal, bool wide, int64_t n, double *out);
 /* A file of the built-in examples; NULL when there is none of this name. */
 const char *lt_example_file(const char *name, size_t *n_bytes);
 

@@ -91,7 +91,8 @@ static lt_node constant_node(lt_graph *g, const lt_value *v)
     return lt_constant(g, LT_F64, v->shape, v->data);
 }
 
-lt_node lt_value_to_node(lt_reader *r, lt_graph *g, const lt_value *v)
+/* The value as a node of g: the problem's graph, or one made for constants. */
+static lt_node to_node(lt_reader *r, lt_graph *g, const lt_value *v)
 {
     if (v->kind == LT_VALUE_NODE) return v->node;
     bool shared = g == r->graph && v->symbol && v->symbol->value.data == v->data &&
@@ -192,7 +193,7 @@ lt_value lt_value_build(lt_reader *r, lt_text_span where, const lt_value *in, in
     lt_graph *g = r->graph;
     bool constants = all_constant(in, n_in);
     if (!nodes || (constants && lt_graph_create(&g))) { lt_reader_no_memory(r); return lt_value_none(); }
-    for (int i = 0; i < n_in; i++) nodes[i] = in[i].kind == LT_VALUE_NONE ? LT_NONE : lt_value_to_node(r, g, &in[i]);
+    for (int i = 0; i < n_in; i++) nodes[i] = in[i].kind == LT_VALUE_NONE ? LT_NONE : to_node(r, g, &in[i]);
     lt_node out = build(ctx, g, nodes);
     if (lt_node_dtype(g, out) != LT_F64) out = lt_cast(g, out, LT_F64);
     lt_value result = lt_value_none();

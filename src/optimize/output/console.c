@@ -253,7 +253,7 @@ void lt_console_header(lt_run *r)
 }
 
 /* One row of cells, already padded to their columns; a cell may carry colour. */
-void lt_console_cells(const lt_console *c, char cell[][LT_CELL_BYTES], uint32_t coloured)
+static void print_cells(const lt_console *c, char cell[][LT_CELL_BYTES], uint32_t coloured)
 {
     for (int g = 0; g < c->n_groups; g++) {
         for (int i = 0; i < c->group[g].n_columns; i++) {
@@ -271,7 +271,7 @@ void lt_console_cells(const lt_console *c, char cell[][LT_CELL_BYTES], uint32_t 
 
 static void dash(char *cell, int width) { snprintf(cell, LT_CELL_BYTES, "%*s-", (width - 1) / 2, ""); }
 
-void lt_console_point(const lt_run *r, double f, double tvi, double tve, char cell[][LT_CELL_BYTES])
+static void write_point(const lt_run *r, double f, double tvi, double tve, char cell[][LT_CELL_BYTES])
 {
     lt_console_number(r->problem->maximize ? 0 - f : f, r->opt.print_width, true, cell[LT_COL_F], LT_CELL_BYTES);
     if (r->p) lt_console_number(tvi, 9, false, cell[LT_COL_INEQ], LT_CELL_BYTES);
@@ -306,7 +306,7 @@ void lt_console_row(lt_run *r)
         dash(cell[LT_COL_MU], 3);
         dash(cell[LT_COL_PHI], 5);
     }
-    lt_console_point(r, lt_oracle_f(&r->oracle, x->f), x->tvi, x->tve, cell);
+    write_point(r, lt_oracle_f(&r->oracle, x->f), x->tvi, x->tve, cell);
     direction_code(r, cell[LT_COL_SD]);
     snprintf(cell[LT_COL_EVALS], LT_CELL_BYTES, "%*lld", c->column[LT_COL_EVALS].width, (long long)r->last.evals);
     lt_console_number(r->last.alpha, 9, false, cell[LT_COL_T], LT_CELL_BYTES);
@@ -318,7 +318,7 @@ void lt_console_row(lt_run *r)
     }
     uint32_t coloured = (uint32_t)(r->iter && r->last.level > r->opt.first_fallback) << LT_COL_SD
                       | (uint32_t)(r->stat.attempts > 1) << LT_COL_STAT;
-    lt_console_cells(c, cell, coloured);
+    print_cells(c, cell, coloured);
     fflush(c->to);
 }
 
@@ -341,8 +341,8 @@ static void result_row(const lt_run *r, const char *name, const lt_solution_poin
     if (!p->present) return;
     for (int i = 0; i < LT_COL_COUNT; i++) cell[i][0] = 0;
     snprintf(cell[LT_COL_ITER], LT_CELL_BYTES, "%*s", r->console->column[LT_COL_ITER].width, name);
-    lt_console_point(r, p->f, p->tvi, p->tve, cell);
-    lt_console_cells(r->console, cell, 0);
+    write_point(r, p->f, p->tvi, p->tve, cell);
+    print_cells(r->console, cell, 0);
 }
 
 static void result_rows(const lt_run *r, const char *title, const lt_solution_point *f, const lt_solution_point *b,

@@ -26,7 +26,5 @@ struct lt_console {
 };
 
 void lt_console_number(double v, int w, bool with_sign, char *text, size_t size);
-void lt_console_cells(const lt_console *c, char cell[][LT_CELL_BYTES], uint32_t coloured);
-void lt_console_point(const lt_run *r, double f, double tvi, double tve, char cell[][LT_CELL_BYTES]);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Everything in a checkpoint that looking for a step changes. Points tried meanwhile may stay among the
-   records: the repeated search comes by them again. */
+   records: the repeated search meets them again. */
 static lt_pause get(const lt_run *r)
 {
     const lt_subproblem *sub = &r->steering.sub;

@@ -19,7 +19,7 @@ static bool ends_in(const char *path, const char *ending)
     return n > m && !strcmp(path + n - m, ending);
 }
 
-bool lt_warm_is_file(const char *path) { return path && (ends_in(path, ".json") || ends_in(path, ".npz")); }
+static bool is_warm_start(const char *path) { return path && (ends_in(path, ".json") || ends_in(path, ".npz")); }
 
 /* ---- What is taken ------------------------------------------------------------------------------------------------------- */
 typedef struct source {      /* a file, and what it is asked for */
@@ -304,7 +304,7 @@ lt_status lt_warm_read(lt_run *r)
     lt_warm *w = &r->warm;
     source f = { .path = r->opt.x0_file, .r = r };
     *w = (lt_warm){ .mu = NAN };
-    if (r->opt.x0 || r->opt.resume || !lt_warm_is_file(f.path)) return LT_OK;
+    if (r->opt.x0 || r->opt.resume || !is_warm_start(f.path)) return LT_OK;
     lt_status s = ends_in(f.path, ".npz") ? read_npz(&f, w) : read_json(&f, w);
     lt_free(f.text);
     lt_npz_names_free(&f.names);

@@ -25,7 +25,7 @@ void lt_csr_apply(const lt_csr *a, const double *value, const double *x, double 
     for (int64_t i = 0; i < a->m; i++) out[i] = lt_csr_dot(a, value, i, x);
 }
 
-void lt_csr_add_row(const lt_csr *a, const double *value, int64_t row, double c, double *y)
+static void add_row(const lt_csr *a, const double *value, int64_t row, double c, double *y)
 {
     for (int64_t e = a->start[row]; e < a->start[row + 1]; e++) y[a->column[e]] += c * value[e];
 }
@@ -33,7 +33,7 @@ void lt_csr_add_row(const lt_csr *a, const double *value, int64_t row, double c,
 void lt_csr_add(const lt_csr *a, const double *value, const double *c, double *y)
 {
     for (int64_t i = 0; i < a->m; i++)
-        if (c[i] != 0) lt_csr_add_row(a, value, i, c[i], y);
+        if (c[i] != 0) add_row(a, value, i, c[i], y);
 }
 
 /* ---- Neighbours --------------------------------------------------------------------------------------- */

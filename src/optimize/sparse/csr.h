@@ -15,7 +15,6 @@ typedef struct lt_csr {
 void      lt_csr_release(lt_csr *a);
 double    lt_csr_dot(const lt_csr *a, const double *value, int64_t row, const double *x);
 void      lt_csr_apply(const lt_csr *a, const double *value, const double *x, double *out);      /* out = A x, m numbers */
-void      lt_csr_add_row(const lt_csr *a, const double *value, int64_t row, double c, double *y); /* y += c times the row, n numbers */
 void      lt_csr_add(const lt_csr *a, const double *value, const double *c, double *y);           /* y += A'c */
 /* Which rows share a variable with which: those of row i, without itself, are at to[from[i]] … to[from[i + 1] - 1]. LT_ERR_UNSUPPORTED: more than
    `most` in all. Released with lt_free, both. */

@@ -44,6 +44,5 @@ lt_status lt_tuples_of(lt_entanglement e, int64_t n, int width, int64_t repetiti
 lt_status lt_tuples_add(lt_tuples *t, const int32_t *wires);
 void      lt_tuples_destroy(lt_tuples *t);
 
-lt_status lt_map_build(const lt_map *m, const lt_map_options *opt, lt_circuit **out);
 
 #endif

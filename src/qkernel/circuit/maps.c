@@ -266,7 +266,7 @@ static lt_status choose_sizes(builder *b, const lt_map *m)
     return LT_OK;
 }
 
-lt_status lt_map_build(const lt_map *given, const lt_map_options *opt, lt_circuit **out)
+static lt_status build_map(const lt_map *given, const lt_map_options *opt, lt_circuit **out)
 {
     lt_map m = *given;
     *out = NULL;
@@ -298,7 +298,7 @@ lt_status lt_circuit_from_map(const char *text, const lt_map_options *opt, lt_ci
     lt_map_options own = lt_map_defaults();
     LT_TRY(LT_TAKE(lt_map_options, opt, &own));
     lt_status s = lt_map_read(text, &m);
-    if (!s) s = lt_map_build(&m, &own, out);
+    if (!s) s = build_map(&m, &own, out);
     lt_map_destroy(&m);
     return s;
 }

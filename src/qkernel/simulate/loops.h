@@ -45,7 +45,5 @@ extern const lt_simulate_isa lt_simulate_plain;
 extern const lt_simulate_isa lt_simulate_avx2, lt_simulate_avx512;
 #endif
 
-/* The table with the lanes that lt_states_loops gives for this type and number of qubits. */
-const lt_simulate_loops *lt_simulate_loops_of(lt_isa isa, lt_gram_float type, int q);
 
 #endif

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-const lt_simulate_loops *lt_simulate_loops_of(lt_isa isa, lt_gram_float type, int q)
+/* The table with the lanes that lt_states_loops gives for this type and number of qubits. */
+static const lt_simulate_loops *loops_of(lt_isa isa, lt_gram_float type, int q)
 {
     const lt_simulate_isa *t = &lt_simulate_plain;
 #if LT_VEC_X86
@@ -44,7 +45,7 @@ static sizes sizes_of(const lt_simulator *m)
 
 lt_simulator lt_simulator_of(const lt_compiled *p, lt_isa isa, lt_gram_float type)
 {
-    lt_simulator m = { .program = p, .loops = lt_simulate_loops_of(isa, type, p->widest), .states = lt_states_loops(lt_gram_isa_of(isa), type, p->widest),
+    lt_simulator m = { .program = p, .loops = loops_of(isa, type, p->widest), .states = lt_states_loops(lt_gram_isa_of(isa), type, p->widest),
                        .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
     for (int i = 0; i < p->n_factors; i++)
         for (int32_t a = 0; a < p->factor[i].n_passes; a++)
@@ -142,7 +143,7 @@ void lt_simulate_turns(const lt_simulator *m, const lt_slot *s, const lt_factor 
     m->loops->sincos(s->sine, s->cosine, s->angle, (int64_t)f->n_turns * m->loops->lanes);
 }
 
-void lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor *f, const lt_state_pass *a)
+static void term_angles(const lt_simulator *m, const lt_slot *s, const lt_factor *f, const lt_state_pass *a)
 {
     for (int32_t i = 0; i < a->n; i++) {
         const lt_phase_term *t = &f->term[a->first + i];
@@ -150,7 +151,8 @@ void lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor 
     }
 }
 
-bool lt_simulate_global_phase(const lt_simulator *m, const lt_slot *s)
+/* Sine and cosine of the global phase of each lane, in s->sine and s->cosine. False when there is none. */
+static bool global_phase(const lt_simulator *m, const lt_slot *s)
 {
     const lt_compiled *p = m->program;
     const int lanes = m->loops->lanes;
@@ -195,7 +197,7 @@ void lt_simulate_pass(const lt_simulator *m, lt_slot *s, const lt_factor *f, con
     case LT_STATE_PASS_GATES: case LT_STATE_PASS_HADAMARDS: run_gates(m, s, f, a, undo); return;
     case LT_STATE_PASS_PERMUTE: permute(m, s, f->q, undo ? &a->back : &a->ring); return;
     case LT_STATE_PASS_PHASES: {
-        lt_simulate_terms(m, s, f, a);
+        term_angles(m, s, f, a);
         m->loops->phases(s->state, f->q, &(lt_phase_job){ a->n, f->term + a->first, s->angle, s->scratch }, undo);
         return;
     }
@@ -221,6 +223,6 @@ void lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f)
     lt_simulate_coefficients(m, s, f);
     begin(m, s, f, &f->pass[0]);
     for (int32_t a = 1; a < f->n_passes; a++) lt_simulate_pass(m, s, f, &f->pass[a], false);
-    if (f != m->program->factor || !lt_simulate_global_phase(m, s)) return; /* one factor carries the phase of all */
+    if (f != m->program->factor || !global_phase(m, s)) return; /* one factor carries the phase of all */
     m->loops->turn(s->state, (int64_t)1 << f->q, s->sine, s->cosine);
 }

@@ -37,11 +37,8 @@ void  lt_simulate_coefficients(const lt_simulator *m, const lt_slot *s, const lt
 void  lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f);
 /* Sines and cosines of all half angles of a factor's turns; angles of terms of a phase pass times -1/2. */
 void  lt_simulate_turns(const lt_simulator *m, const lt_slot *s, const lt_factor *f);
-void  lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor *f, const lt_state_pass *a);
 /* One pass, or its inverse; not for those that begin a state. */
 void  lt_simulate_pass(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_state_pass *a, bool undo);
-/* Sine and cosine of the global phase of each lane, in s->sine and s->cosine. False when there is none. */
-bool  lt_simulate_global_phase(const lt_simulator *m, const lt_slot *s);
 
 /* Panels of Bloch vectors for the closed form of circuits whose wires never meet: rows first..first+n-1, and what fills up the last panel.
    workspace: a slot for each thread of the pool. */

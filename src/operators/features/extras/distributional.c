@@ -78,7 +78,8 @@ static void implicit_ql(double *d, double *e, int g)
         }
 }
 
-void lt_singular_squares(double *a, int g, double *work, double *out)
+/* Squares of the singular values of a (g x g) matrix, ascending; the matrix is destroyed. By the eigenvalues of its Gram matrix in work. */
+static void singular_squares(double *a, int g, double *work, double *out)
 {
     for (int i = 0; i < g; i++)
         for (int j = 0; j <= i; j++) {
@@ -98,7 +99,7 @@ static void singular_values(const lt_field_plan *p, const lt_extra_work *x, cons
     double *square = x->plane[2], total = 0, squares = 0, fourth = 0, entropy = 0, sum = 0;
     int g = p->g, components = 0;
     p->loops->widen(u, p->n, x->plane[0]);
-    lt_singular_squares(x->plane[0], g, x->plane[1], square);
+    singular_squares(x->plane[0], g, x->plane[1], square);
     for (int i = 0; i < g; i++) {
         total += sqrt(square[i]);
         squares += square[i];

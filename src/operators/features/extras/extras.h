@@ -14,7 +14,7 @@ typedef struct lt_extra_work {
     void    *scratch;    /* of their FFT kernels */
 } lt_extra_work;
 
-/* Work memory they need besides; 0 when none is wanted. */
+/* Further work memory for the features that are wanted. */
 size_t lt_extra_bytes(const lt_field_plan *p);
 lt_status lt_extra_plan(lt_field_plan *p); /* transforms they need besides */
 /* w->power holds the spectrum of u, and keeps it. */
@@ -36,7 +36,5 @@ typedef struct lt_components { int64_t n, largest; double mean, std; } lt_compon
 lt_components lt_count_components(const uint8_t *mask, int g, int32_t *label);
 /* Zero-padded Sobel magnitude of a field. */
 void lt_sobel(const float *u, int g, double *magnitude);
-/* Squares of the singular values of a (g x g) matrix, ascending; the matrix is destroyed. By the eigenvalues of its Gram matrix in work. */
-void lt_singular_squares(double *a, int g, double *work, double *out);
 
 #endif

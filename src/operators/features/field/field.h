@@ -15,7 +15,7 @@
 _Static_assert((int)LT_RECORD_CHANNELS == LT_MAX_CHANNELS && (int)LT_RECORD_FILTERS == LT_FILTERS && (int)LT_RECORD_SCALES == LT_MAX_FFT_SCALES,
                "records have room for every feature");
 
-enum { LT_MAX_RADIUS = 10, LT_BUCKETS = 2048, LT_SMALL_RANGES = 3 };
+enum { LT_MAX_RADIUS = 10, LT_BUCKETS = 2048 };
 
 /* Contiguous bins of each row of a half spectrum: band b of row i is [edge[i n + b], edge[i n + b + 1]). */
 typedef struct lt_band_map {

@@ -205,7 +205,8 @@ static lt_status queue_half(void *ctx, lt_stream *st)
     return launch(e, e->kernels.advance, (void *[]){ e->device_job, e->steps });
 }
 
-lt_status lt_device_rollout_record(lt_device_rollout *e)
+/* Records both sequences anew. */
+static lt_status record_both(lt_device_rollout *e)
 {
     int64_t sequences = (e->opt.steps - 1) / e->k; /* what is left over runs step by step */
     for (int64_t half = 0; half < 2; half++) {
@@ -253,7 +254,7 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     LT_TRY(lt_event_record(e->done, lt_device_stream(e->dev)));
     LT_TRY(lt_event_wait(e->stream, e->done));
     LT_TRY(lt_application_set_weights(e->application, e->stream, e->weights));
-    return lt_device_rollout_record(e);
+    return record_both(e);
 }
 
 lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision)
@@ -318,7 +319,7 @@ lt_status lt_device_rollout_set_reader(lt_device_rollout *e, const lt_state_read
 {
     e->has_reader = reader != NULL;
     if (reader) e->reader = *reader;
-    return lt_device_rollout_record(e);
+    return record_both(e);
 }
 
 void lt_device_rollout_keep_states(lt_device_rollout *e, bool stay) { e->stay = stay; }

@@ -30,9 +30,9 @@ typedef struct lt_application_request {
 lt_status lt_step_trial(lt_device *dev, lt_precision precision, bool may_try, bool *taken, char why[static 160]);
 /* Fills precision, arithmetic, step, micro_batch, arena and kernel counts of info. */
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
-/* Builds the texts of such a one, as far as they are known before there is one, on a device that notes them; budget_bytes does not matter. */
+/* Notes the texts of such a rollout, as far as they are known before it is made, on a device that notes texts; budget_bytes does not matter. */
 lt_status lt_application_prepare(const lt_application_request *q);
-/* Device memory that such a one takes: exact for fused steps. A graph is planned only with `graphs`, which takes milliseconds, and counts
+/* Device memory that such a rollout takes: exact for fused steps. A graph is planned only with `graphs`, which takes milliseconds, and counts
    as what one realization takes at least. LT_ERR_MEMORY when that is beyond budget_bytes. Nothing is compiled or allocated. */
 lt_status lt_application_need(const lt_application_request *q, bool graphs, bool *fused, int64_t *bytes);
 void      lt_application_destroy(lt_application *a); /* NULL is allowed; none of its work may be under way */
@@ -88,8 +88,6 @@ struct lt_device_rollout {
     int64_t            begin_ns;
 };
 
-/* Records both sequences anew. */
-lt_status lt_device_rollout_record(lt_device_rollout *e);
 /* Queues what step t does: `from` and `to` are states in the ring, t points to the step on the device. */
 lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t);
 /* Queues what the reader, if there is one, does with n states from number `first` of the ring on, of steps t. */

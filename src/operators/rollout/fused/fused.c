@@ -1,6 +1,6 @@
 /* Fused steps of CNN operators: which kernels run on which maps. SPDX-License-Identifier: BSD-3-Clause
 
-   A convolution leaves its map as it comes out, and the norms made from sums of its tiles; whoever reads the map
+   A convolution leaves its map as it comes out, and the norms made from sums of its tiles; the kernel that reads the map
    next applies norm and activation on the way. Only the end of a residual block is written as a finished map, since
    the next block reads it twice. */
 #include "operators/rollout/fused/parts.h"
@@ -378,7 +378,7 @@ static void add_pack(lt_fused_cnn *f, lt_pack_job j)
     f->pack[f->n_packs++] = j;
 }
 
-/* Items of a job that packs so many weights, and how it orders them. */
+/* Items of a job that packs this many weights, and how it orders them. */
 static lt_pack_job pack_of_weights(const lt_fused_cnn *f, const lt_conv_shape *s, size_t count, int tile)
 {
     lt_fused_numbers numbers = lt_fused_products(&f->style, s->source);

@@ -38,7 +38,7 @@ enum { LT_MMA_THREADS = 256, LT_MMA_WARPS_N = 2 };
 /* How a kernel that passes over maps once is cut. */
 typedef struct lt_pass_shape {
     int    threads, per_core;      /* of a block; blocks on a core at once */
-    int    parts;                  /* of project.cu: so many blocks share a tile, each has some of its channels */
+    int    parts;                  /* of project.cu: the number of blocks that share a tile; each has some of its channels */
     int    slots;                  /* for tiles: of a block; of output.cu: of a warp */
     size_t shared_bytes;           /* dynamic */
 } lt_pass_shape;

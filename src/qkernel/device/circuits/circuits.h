@@ -7,8 +7,6 @@
 
 /* Kernels: coefficients and sweeps of chunks of chunk_bits, or the closed form of circuits whose wires never meet. */
 void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k);
-/* Bits of a chunk that takes `bytes` for each amplitude, on this device, for states of q wires. */
-int  lt_circuit_chunk_bits(const lt_device *dev, int q, size_t bytes);
 
 /* Tables on the device and lists for the host, of one circuit. */
 typedef struct lt_circuit_rows {
@@ -27,8 +25,6 @@ lt_status lt_circuit_rows_wires(lt_row_maker *m, const lt_rows *x, int64_t first
 int64_t   lt_circuit_rows_at_once(const lt_row_maker *m, int64_t n);
 lt_status lt_circuit_rows_coefficients(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, lt_sweep_job *job);
 lt_status lt_circuit_launch(lt_row_maker *m, const lt_kernel *k, const void *job, size_t bytes);
-/* Values of the expressions of rows: (n, values), as kernels read them. */
-lt_status lt_circuit_values(const lt_compiled *p, const lt_sweeps *s, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n, double *to);
 
 /* ---- apart from Gram handles ---- */
 

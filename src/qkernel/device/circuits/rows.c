@@ -19,7 +19,7 @@ extern const char lt_text_rows_job_h[], lt_text_sweep_job_h[], lt_text_chunk_cuh
 /* ---- kernels ---- */
 
 /* A whole state in one chunk where that fits; beyond, a size of which two blocks run side by side where one may have 227 KiB. */
-int lt_circuit_chunk_bits(const lt_device *dev, int q, size_t bytes)
+static int chunk_bits_of(const lt_device *dev, int q, size_t bytes)
 {
     int bits = q <= 11 ? 11 : q == LT_SWEEP_MOST_BITS ? LT_SWEEP_MOST_BITS : 12;
     while (bits > LT_CHUNK_LEAST_BITS && bytes << bits > lt_device_shared_bytes(dev)) bits--;
@@ -84,7 +84,7 @@ void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_
     }
     lt_builder_add(b, t, &coefficients, &k->coefficients);
     const size_t each = q->adjoint ? ADJOINT_BYTES : AMPLITUDE_BYTES;
-    k->chunk_bits = lt_circuit_chunk_bits(b->dev, q->q, each);
+    k->chunk_bits = chunk_bits_of(b->dev, q->q, each);
     const size_t shared = each << k->chunk_bits;
     const unsigned side_by_side = (unsigned)LT_MAX(1, LT_MIN(8, lt_device_shared_bytes(b->dev) / (shared + 1024)));
     t = chunk_text(b, k->chunk_bits, q->single, lt_text_sweep_cu);
@@ -177,7 +177,8 @@ static lt_status value_rows(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
-lt_status lt_circuit_values(const lt_compiled *p, const lt_sweeps *s, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n, double *to)
+/* Values of the expressions of rows: (n, values), as kernels read them. */
+static lt_status values_of_rows(const lt_compiled *p, const lt_sweeps *s, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n, double *to)
 {
     valuing v = { .p = p, .s = s, .x = x, .first = first, .n = n, .to = to, .scratch_doubles = (size_t)(x->columns + LT_MAX(1, p->tape.n)) * LANES };
     v.scratch = lt_malloc(v.scratch_doubles * (size_t)lt_pool_threads(pool) * sizeof *v.scratch);
@@ -202,7 +203,7 @@ static lt_status upload_values(lt_row_maker *m, const lt_rows *x, int64_t first,
         const int64_t part = LT_MIN(at_once, n - row);
         lt_ring_slot *s;
         LT_TRY(lt_host_ring_take(&m->upload, &s));
-        LT_TRY(lt_circuit_values(r->program, &r->sweeps, m->pool, x, first + row, part, s->at));
+        LT_TRY(values_of_rows(r->program, &r->sweeps, m->pool, x, first + row, part, s->at));
         LT_TRY(lt_host_ring_send(&m->upload, s, m->stream, (char *)m->x.at + (size_t)row * row_bytes, (size_t)part * row_bytes));
     }
     if (m->timed) LT_TRY(lt_event_record(m->sent[1], m->stream));
