@@ -16,7 +16,7 @@ typedef struct bench_rollout_request {
 
 /* Whole rollouts in every precision, the number of realizations, small operators side by side, ablations. */
 lt_status bench_rollout(const bench_rollout_request *q);
-/* Whole datasets: what features add, and how long the device waits. (bench_generation.c) */
+/* Whole datasets: what features add, and how long the device waits. (generation.c) */
 lt_status bench_generation(const bench_rollout_request *q);
 
 #endif

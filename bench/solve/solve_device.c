@@ -36,7 +36,7 @@ static double loop_seconds(const lt_solve_transfers *t, double values, double al
 }
 static double function_of(const solve_sample *s) { return loop_seconds(&s->moved, s->moved.values_seconds, s->moved.all_seconds); }
 static double overhead_of(const solve_sample *s) { return per_iteration(s, s->loop - function_of(s)); }
-/* Beyond functions that are launched and waited for one by one, as whoever calls them alone has to. */
+/* Beyond functions that are launched and waited for one by one, as a caller without the solver has to. */
 static double beyond_calls(const solve_sample *s)
 {
     return per_iteration(s, s->loop - loop_seconds(&s->moved, s->moved.values_call_seconds, s->moved.all_call_seconds));

@@ -235,7 +235,7 @@ static lt_status evaluate_at(solve_job *j, const char *path)
     return s;
 }
 
-enum { MAX_DIRECTIONS = 200 }; /* up to so many variables each is one of its own, beyond they are drawn */
+enum { MAX_DIRECTIONS = 200 }; /* up to this many variables each has its own direction, beyond that they are drawn */
 
 static lt_status check_gradients(solve_job *j)
 {

@@ -17,7 +17,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(O, cpus_per_rank, "cpus-per-rank", "0", LT_AT_LEAST(0), "N", "cores of a rank; 0 = Slurm's default"),
     LT_OPTION_STRING(O, time, "time", "24:00:00", "LIMIT", "time limit of one run, as Slurm writes it; the job is queued again until the work is done"),
     LT_OPTION_INT(O, notice, "notice", "60", LT_RANGE_CLOSED(1, 65535), "S", "seconds before the limit at which ranks begin no more operators or tiles"),
-    LT_OPTION_INT(O, array, "array", "0", LT_RANGE_CLOSED(0, 1000000), "N", "of generate: an array of N jobs with so many nodes each, for clusters without MPI or for more than one writer; each makes a shard, a file of its own, and the script's last line merges them"),
+    LT_OPTION_INT(O, array, "array", "0", LT_RANGE_CLOSED(0, 1000000), "N", "of generate: an array of N jobs with --nodes nodes each, for clusters without MPI or for more than one writer; each makes a shard, a file of its own, and the script's last line merges them"),
     LT_OPTION_STRING(O, partition, "partition", NULL, "NAME", "partition of the cluster"),
     LT_OPTION_STRING(O, account, "account", NULL, "NAME", "account to charge"),
     LT_OPTION_STRING(O, name, "name", "lathe", "NAME", "name of the job"),

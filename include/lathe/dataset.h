@@ -64,8 +64,8 @@ LT_API lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, con
 
 /* Shape of an array; rank 0 when there is none. */
 LT_API lt_shape  lt_dataset_shape(lt_dataset *d, const char *path);
-/* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. `out` has room for n_values, and the rows must be exactly
-   so many: LT_ERR_FORMAT when the array of the file has other extents than the caller thinks. */
+/* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. `out` has room for n_values numbers, exactly as
+   many as these rows have: LT_ERR_FORMAT when the array of the file has other extents than the caller thinks. */
 LT_API lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out, int64_t n_values);
 /* States of step t of these rows: [n, M, 3, G, G]; only where the file has them. */
 LT_API lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out, int64_t n_values);

@@ -260,7 +260,7 @@ typedef struct lt_compile_options { /* plain data; start from lt_compile_default
                                   lt_program_renew; what follows from them alone is computed once (CPU) */
     struct lt_program *held_by; /* not NULL: a program of the same graph, options and held inputs that computes what follows from
                                   those for this one as well: it must outlive this one and have run, or lt_program_hold, before */
-    int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
+    int       lead_outputs;    /* > 0: the first lead_outputs outputs can be had alone and the others later, from what is
                                   there already: lt_program_run_lead (CPU only) */
     uint64_t  tf32;            /* not 0: f32 products read operands rounded to the 11 digits of TF32, which tensor cores multiply; sums
                                   stay f32. With full_first as above; not with low_precision. (So wide that the size shows it) */
@@ -328,7 +328,7 @@ typedef struct lt_function_options { /* plain data; start from lt_function_defau
     size_t size;
     const lt_compile_options *compile; /* copied; NULL: lt_compile_defaults() */
     int max_plans;        /* plans kept, least recently used leaves first; 0 = 8 */
-    int max_compiles;     /* after so many compilations, run eagerly; 0 = 16 */
+    int max_compiles;     /* after this many compilations, run eagerly; 0 = 16 */
 } lt_function_options;
 LT_API void lt_function_defaults_into(lt_function_options *out);
 static inline lt_function_options lt_function_defaults(void) { lt_function_options sized; sized.size = sizeof sized; lt_function_defaults_into(&sized); return sized; }

@@ -127,7 +127,7 @@ struct lt_option_table {
     const lt_option_group *groups;
     int                    n_groups;
     const char            *example;  /* shown at the end of the help; may be NULL */
-    const char            *listed_by; /* what shows the rows, for messages about names that are none; NULL: --help */
+    const char            *listed_by; /* what shows the rows, for messages about unknown names; NULL: --help */
 };
 
 typedef struct lt_parsed {

@@ -208,7 +208,7 @@ typedef struct lt_solve_options {
 
     /* Stopping */
     double  stationarity_tol, decrease_tol, bracket_tol, inequality_tol, equality_tol;
-    int64_t patience;              /* after stationarity_tol is met go on until so many steps in a row lower f by less than it */
+    int64_t patience;              /* after stationarity_tol is met go on until this many steps in a row lower f by less than it */
     int64_t max_iterations;
     double  max_seconds, target_f;
     bool    stop_on_qp_failure, stop_on_bracket_failure, go_on_after_bracket_failure;

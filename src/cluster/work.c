@@ -138,7 +138,7 @@ static void *serve(void *ctx)
         bool idle;
         s = serve_once(w, &idle);
         idle_for = idle ? idle_for + 1 : 0;
-        if (idle) lt_cluster_rest(LT_MIN(idle_for, SOON)); /* whoever asks next has nothing to do */
+        if (idle) lt_cluster_rest(LT_MIN(idle_for, SOON)); /* the rank that asks next has nothing to do */
     }
     note_failure(w, s, false);
     return NULL;

@@ -15,7 +15,7 @@ lt_status lt_block_cache_free(lt_block_cache *c, lt_stream *st, void *address);
 /* The stream has ended its work and goes away: its memory may serve any other. */
 void      lt_block_cache_forget_stream(lt_block_cache *c, const lt_stream *st);
 lt_status lt_block_cache_trim(lt_block_cache *c);      /* gives whole unused segments back; waits for their streams */
-/* What is taken from the device for so many bytes when nothing that is kept serves them. */
+/* How much is taken from the device for a request of this size that no kept block serves. */
 size_t    lt_block_cache_segment_bytes(size_t bytes);
 void      lt_block_cache_limit(lt_block_cache *c, int64_t limit_bytes);
 void      lt_block_cache_stats(lt_block_cache *c, lt_memory_stats *out);

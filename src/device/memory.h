@@ -8,7 +8,7 @@
 /* ---- How much there is ------------------------------------------------------- */
 /* As the device itself counts: what its allocator keeps for later is not free. */
 lt_status lt_device_free_memory(lt_device *dev, int64_t *free_bytes, int64_t *total_bytes);
-/* What can still be allocated: free, or kept by the allocator for whoever asks next; its limit is respected. */
+/* What can still be allocated: free, or kept by the allocator for the next request; its limit is respected. */
 lt_status lt_device_available_memory(lt_device *dev, int64_t *bytes);
 
 /* ---- Device memory that grows ------------------------------------------------ */

@@ -14,7 +14,7 @@
    samples already replaced; and a single sample would give its memory away while it is the current point. */
 bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->on_device && !r->opt.compat && r->opt.max_samples > 1; }
 
-/* Taken whole: one for each sample, and three for points that are none. Their pages are used as they fill. */
+/* Taken whole: one for each sample, and three for points that are not samples. Their pages are used as they fill. */
 static lt_status create_blocks(lt_cache *c)
 {
     const int64_t blocks = c->capacity + (c->takes_over ? 3 : 0);

@@ -50,7 +50,7 @@ static const lt_option hessian_rows[] = {
 static const lt_option stop_rows[] = {
     REAL(stationarity_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted", .alias = "opt_tol"),
     REAL(kkt_tol, "1e-4", NOT_NEGATIVE, "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
-    INT(patience, "2", LT_AT_LEAST(0), "after stationarity_tol is met, go on until so many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: stop at once", .alias = "opt_patience"),
+    INT(patience, "2", LT_AT_LEAST(0), "after stationarity_tol is met, go on until this many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: stop at once", .alias = "opt_patience"),
     REAL(decrease_tol, "0", NOT_NEGATIVE, "relative change of the penalty function that ends the run", .alias = "rel_tol"),
     REAL(bracket_tol, "1e-12", ANY_POSITIVE, "relative width at which a line search gives up its bracket", .alias = "step_tol"),
     REAL(inequality_tol, "1e-6", NOT_NEGATIVE, "violation allowed, inequalities", .alias = "viol_ineq_tol"),
@@ -118,7 +118,7 @@ static const lt_option device_rows[] = {
     INT(pin_max_bytes, "100000000", LT_AT_LEAST(0), "bytes page-locked in one piece at most; larger ones stay pageable"),
     LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
     LT_OPTION_ENUM(lt_solve_options, vectors_on, "vectors_on", "auto", place_names, "where vectors live when H is on a device"),
-    INT(trials_at_once, "0", LT_RANGE_CLOSED(0, 8), "values of so many steps of a line search together on a device, once searches take several; 0 = four, as long as that pays"),
+    INT(trials_at_once, "0", LT_RANGE_CLOSED(0, 8), "how many steps of a line search a device computes values of together, once searches take several; 0 = four, as long as that pays"),
 };
 static const lt_option print_rows[] = {
     INT(print_level, "1", LT_RANGE_CLOSED(0, 3), "0 nothing, 1 rows, 2 searches and skipped updates, 3 QPs"),

@@ -8,7 +8,7 @@ enum { LT_RECOVERY_STAGES = 8 };
 
 typedef struct lt_recovery {
     int64_t n_used;          /* attempts in this run */
-    int     stage;           /* the next attempt since the run got on by itself */
+    int     stage;           /* the next attempt since the run last made progress by itself */
     int64_t wait_until;      /* iteration before which a small measure that is not certified is no reason to act */
     double  f, violation;    /* at the last attempt */
     bool    begun;           /* these are set */

@@ -25,7 +25,7 @@ typedef struct lt_line_trial { double t, lower; int64_t tried; } lt_line_trial; 
 bool lt_oracle_values(lt_run *r, lt_point *p, const lt_line_trial *at);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are known */
 /* Where a number costs a wait: runs the functions where the search along d will begin, so that what must be known about d comes with
-   them, in one wait. Counts and records when the search comes by. */
+   them, in one wait. The search counts and records it when it gets there. */
 void lt_oracle_ahead(lt_run *r);
 void lt_oracle_forget(lt_run *r); /* another direction: what was planned or run ahead does not hold */
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */

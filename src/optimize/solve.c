@@ -1,5 +1,5 @@
-/* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
-   description. SPDX-License-Identifier: BSD-3-Clause */
+/* The main loop: steering, line search, stationarity, update. Reads like the published algorithm (docs/guide-optimize.md names
+   the paper). SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/options.h"
 #include "optimize/device/hessian.h"
 #include "optimize/solver.h"

@@ -7,7 +7,7 @@
 
 _Static_assert(LT_LEN(((lt_steps *)0)->t) == LT_BATCH_MOST, "as many as a device evaluates at once");
 
-/* Nobody asked for it: a device that is full does without, and the plans stay what they are. */
+/* Not asked for by the user: a full device does without, and the plans stay what they are. */
 static lt_status create_if_possible(lt_run *r, lt_device_functions *x)
 {
     r->steps.count = r->opt.double_precision && r->opt.gradients != LT_GRADIENTS_ALWAYS ? lt_device_functions_batch_auto(x) : 1;

@@ -182,7 +182,7 @@ LT_TEST(mt_published_output)
     LT_CHECK_EQ_INT(last, 4123659995u); /* the 10,000th, as the C++ standard gives it */
 }
 
-/* Values printed in optimizer.md 6.1, and the same library's for cases it describes in words. */
+/* Values that PyTorch prints for this seed, in single precision. */
 LT_TEST(mt_uniform_and_scalar_normals)
 {
     lt_mt m;

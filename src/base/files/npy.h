@@ -64,7 +64,7 @@ lt_status lt_npz_stream_open(const char *path, uint64_t zip64_from, lt_npz_strea
 lt_status lt_npz_stream_member(lt_npz_stream *a, const char *name, const lt_npy_head *head, uint64_t data_bytes);
 /* The data of the last member: in order, piece by piece … */
 lt_status lt_npz_stream_data(lt_npz_stream *a, const void *data, size_t n_bytes);
-/* … or in any order at offsets, and then the checksum of so many bytes that lie there in order. */
+/* … or in any order at offsets, and then the checksum of all bytes in their order. */
 lt_status lt_npz_stream_put(lt_npz_stream *a, uint64_t offset, const void *data, size_t n_bytes);
 lt_status lt_npz_stream_done(lt_npz_stream *a, uint32_t crc, uint64_t n_bytes);
 lt_status lt_npz_stream_finish(lt_npz_stream *a, lt_status s); /* s not LT_OK: nothing is left; returns the first failure */

@@ -3,7 +3,7 @@
 
    A handle of cuDNN holds the stream it works on and streams of its own, which some engines fork from that one. While a stream is
    captured, those belong to the capture: work of another stream through the same handle fails then (ForkInternalStreams). A handle of
-   cuSOLVER holds its stream and memory of its own. So each stream has handles to itself (decision 143), and whoever only plans takes one for a while.
+   cuSOLVER holds its stream and memory of its own. So each stream has handles to itself (decision 143), and code that only plans takes one for a while.
    cuBLASLt's handle holds neither and serves all threads of a device; cuFFT has plans instead of handles (kernels/cuda/linalg/fft_cufft.c). */
 #ifndef LT_DEVICE_CUDA_LIBRARIES_H
 #define LT_DEVICE_CUDA_LIBRARIES_H

@@ -12,7 +12,7 @@
 enum { BLOCK_BYTES = 1 << 24, MOST_VALUES = 1 << 25 }; /* of a block; kept for quartiles: of larger arrays evenly spaced rows are kept */
 
 typedef struct sums {                    /* of the rows so far, by column */
-    int64_t columns, every, kept_rows;   /* kept_rows: room for so many values of a column */
+    int64_t columns, every, kept_rows;   /* kept_rows: how many values of a column there is room for */
     int64_t inner;                       /* values of a column in one row of the array */
     double *mean, *square, *low, *high;  /* square: about the mean */
     double *block_sum;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CUTS = 4, ROWS_AT_ONCE = 4096 }; /* an integer with more values than CUTS is cut into so many ranges */
+enum { CUTS = 4, ROWS_AT_ONCE = 4096 }; /* an integer with more values than CUTS is cut into CUTS ranges */
 
 /* Continuous parameters of an architecture, as the rate of dropout, make no kinds. */
 static bool makes_kinds(const lt_param *p) { return (p->block == LT_BLOCK_ARCHITECTURE || p->block == LT_BLOCK_UAFNO) && p->kind != LT_PARAM_CONTINUOUS; }

@@ -182,7 +182,7 @@ static lt_status find_attribute(hid_t at, const char *path, const char *name, bo
     return exists < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : LT_OK;
 }
 
-/* Opens the attribute when it is text with so many elements and bytes at most; else *a is -1. */
+/* Opens the attribute when it is text within these limits of elements and bytes; else *a is -1. */
 static lt_status open_texts(hid_t at, const char *path, const char *name, hid_t *a, hid_t *type, hsize_t *n)
 {
     bool found;

@@ -84,7 +84,7 @@ static int64_t count_given_back(lt_prefetch *l)
     return n;
 }
 
-/* Waits until more than `before` operators were given back; false when none is in use, or when the thread has to stop. */
+/* Waits until more than `before` operators were given back; false when no operator is in use, or when the thread has to stop. */
 static bool wait_for_room(lt_prefetch *l, int64_t before)
 {
     pthread_mutex_lock(&l->lock);

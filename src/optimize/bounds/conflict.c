@@ -182,7 +182,7 @@ static void give(search *s)
     for (int64_t i = 0; i < c->n; i++) c->weight[i] /= total;
 }
 
-/* One that is violated and nearly does not change contradicts by itself. */
+/* A violated constraint that hardly changes is a contradiction by itself. */
 static bool constant_alone(search *s)
 {
     lt_conflict *c = &s->r->conflict;

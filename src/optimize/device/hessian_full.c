@@ -24,7 +24,7 @@ static lt_status multiply(lt_device_hessian *m, int width, int64_t first, bool c
 /* ---- Updates ------------------------------------------------------------------------------------------------------------- */
 static lt_status launch_rank2(lt_device_hessian *m) { return lt_device_hessian_launch(m, LT_HESSIAN_RANK2, 0, (void *[]){ m->sizes, m->step, m->matrix }); }
 
-/* The update alone, for whoever wants H itself. */
+/* The update alone, for callers that read H itself. */
 static lt_status catch_up(lt_device_hessian *m)
 {
     if (m->resident) lt_device_vectors_flush(m->resident); /* a product that was put off may hold an update */

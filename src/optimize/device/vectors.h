@@ -64,7 +64,7 @@ lt_status lt_device_vectors_queue_sums(lt_device_vectors *v, lt_device_vectors_l
    behind, or, where that has no statements, with its sums behind. All must last until then. */
 typedef struct lt_deferred { const lt_recording *alone, *with_exchange, *with_sums; } lt_deferred;
 void      lt_device_vectors_defer(lt_device_vectors *v, const lt_deferred *d);
-void      lt_device_vectors_overwrite(lt_device_vectors *v, const double *to); /* such a sequence will: to be called before its list is packed */
+void      lt_device_vectors_overwrite(lt_device_vectors *v, const double *to); /* the deferred sequence will write `to`: call this before its list is packed */
 void lt_device_vectors_flush(lt_device_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_device_vectors_settle(lt_device_vectors *v);   /* and waited for */
 /* An evaluation, recorded or queued by `queue`, which begins with the list of evaluations and ends with lt_device_vectors_queue_after: statements

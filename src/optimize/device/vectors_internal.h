@@ -53,7 +53,7 @@ struct lt_device_vectors {
     bool       side_by_side;   /* the statements noted now */
     lt_sum_of  sum;            /* the statement in the making */
     lt_number  known[LT_VECTORS_MAX_KNOWN];
-    const double *about[2][LT_VECTORS_MAX_KNOWN]; /* by number: its vectors; NULL: one was written, and the number is nobody's */
+    const double *about[2][LT_VECTORS_MAX_KNOWN]; /* by number: its vectors; NULL: one of them was written, so the number is no longer known */
     int16_t    table[LT_VECTORS_TABLE];   /* by hash: one more than the index in known */
     int        n_known, wanted[LT_LIST_MAX_SUMS], n_wanted;
     int64_t    list_bytes;     /* of launches since the last wait */

@@ -33,7 +33,7 @@ static lt_number *find(lt_device_vectors *v, lt_measure what, const double *a, c
 }
 
 /* Numbers that are wanted but not launched yet would see what is written now: they are dropped like known ones, since
-   whoever asks after this means the new contents. */
+   a later question means the new contents. */
 void lt_device_vectors_written(lt_device_vectors *v, const double *first, int64_t count)
 {
     const uintptr_t from = (uintptr_t)first, bytes = (uintptr_t)count * sizeof *first;

@@ -44,7 +44,7 @@ typedef struct lt_hessian {
     const uint8_t *free;      /* n, limited memory: products are of these variables alone, as if the others were constants; NULL: of all */
     double *free_rho;         /* capacity: of pairs as far as they are of these; 0: of no use */
     int64_t n_passes;         /* over a pair's two vectors, by products; for tests */
-    double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
+    double *Hs, *h;           /* n each: work of updates; a caller may set Hs to its own memory */
     double *memory;           /* of work */
     struct lt_device_hessian *device; /* H on a device: lower, or S and Y, are NULL; see device/hessian.h */
     lt_bfgs_counts counts;

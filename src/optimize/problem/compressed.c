@@ -47,7 +47,7 @@ static lt_status colour(const int64_t *from, const int32_t *to, lt_compressed *c
         c->n_groups = LT_MAX(c->n_groups, g + 1);
     }
     if (c->n_groups > SEEDS_MOST / LT_MAX(c->a.m, c->a.n))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share variables: %lld groups of so many are too many", (long long)c->n_groups);
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share variables: %lld groups without a common one are more than gradients of this size allow", (long long)c->n_groups);
     return LT_OK;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CROWDED 32 /* times the mean: a row with so many neighbours stands last, since it would pull all others apart */
+#define CROWDED 32 /* times the mean number of neighbours: such a row stands last, since it would pull all others apart */
 
 /* ---- The order ------------------------------------------------------------------------------------------ */
 typedef struct order {

@@ -5,7 +5,7 @@
 #include "lathe/base.h"
 
 /* A symmetric constraint written in full has each gradient twice, and so has Q its columns: such a Q is
-   singular, and twice as large as need be. Only the sum of such variables matters, so it becomes the
+   singular, and twice as large as it has to be. Only the sum of such variables matters, so it becomes the
    variable, and is shared out evenly afterwards (decision 43). */
 typedef struct lt_merge {
     int64_t  m, n_groups;      /* n_groups = m: nothing was merged */

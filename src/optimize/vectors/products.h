@@ -44,7 +44,7 @@ static inline int64_t lt_products_add(lt_products *p, int64_t at, const double *
 void lt_products_take_block(lt_products *p, int64_t slot);
 /* Memory for Q where the columns, some of them shared, need it. */
 lt_status lt_products_make_room(lt_run *r);
-/* The gradients at cur as sparse ones; NULL where none is, or nothing is gained by it. */
+/* The gradients at cur as sparse ones; NULL where no gradient is sparse, or nothing is gained by it. */
 const lt_sparse *lt_products_sparse(lt_run *r);
 
 #endif

@@ -12,7 +12,7 @@ enum { UPLOAD_BYTES = 16 << 20, GATE_BYTES = 64 << 20, JOBS_BYTES = 1 << 16 };
 /* Long states go through several kernels; as many rows at a time as keep these busy. */
 enum { GROUP_BYTES = 2000000000 };
 
-/* ---- jobs: small structs for kernels, written in turns so that none is changed while it is read ---- */
+/* ---- jobs: small structs for kernels, in a ring: none is changed while a kernel reads it ---- */
 
 lt_status lt_row_maker_job(lt_row_maker *m, const void *job, size_t bytes, void **out)
 {

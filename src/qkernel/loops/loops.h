@@ -91,7 +91,7 @@ enum {
 typedef struct lt_closed_loops {
     int  lanes, panel;
     const char *product_shape, *transfer_shape;
-    /* Returns a number that is finite where everything put into rows is; no such number is known of what went to k. */
+    /* Returns a number that is finite where everything put into rows is; what went to k is not covered. */
     double (*product)(const lt_overlap_job *job, int components);
     void (*sincos)(double *sine, double *cosine, const double *angle, int n); /* as above */
     /* coef: 12 vectors per wire of scratch. parity_ring: whether wire 0 ends on the parity of the others. */

@@ -126,7 +126,7 @@ int64_t       lt_qsvm_count_classes(const lt_qsvm_options *opt);
 /* Whether a map or a circuit stands for layers; a handle of it for rows of q->prepare.n_outputs features. */
 bool          lt_qsvm_has_circuit(const lt_qsvm_options *opt);
 lt_status     lt_qsvm_make_circuit_gram(lt_qsvm *q, const lt_gram_options *opt, lt_gram **out);
-/* Weights of map or circuit for so many features, given or drawn. */
+/* Weights of map or circuit for this number of features, given or drawn. */
 lt_status     lt_qsvm_make_circuit_weights(lt_qsvm *q, int64_t n_features);
 
 /* Fills q->circuit with the best of several; z are the prepared training rows. */
