@@ -123,8 +123,9 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     printf("%s: %s, %lld operators x %lld realizations x %lld steps, grid %lld\n", path, cli_bytes((double)i->file_bytes).s, (long long)i->rows,
            (long long)i->realizations, (long long)i->steps, (long long)i->grid);
     bool dated = i->creation_date[0] && strcmp(i->creation_date, LT_DATE_NOT_RECORDED);
-    printf("written by %s%s%s%s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, dated ? " on " : "", dated ? i->creation_date : "",
-           i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
+    if (i->engine_version[0]) printf("written by lathe (engine %s)", i->engine_version);
+    else printf("written by another program");
+    printf("%s%s, %s, seed %llu\n", dated ? " on " : "", dated ? i->creation_date : "", i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
     if (i->engine_age) printf("of %s engine than this one, %s%s\n", i->engine_age < 0 ? "an older" : "a newer", lt_dataset_engine(), i->engine_age < 0 ? ": 'lathe upgrade' rewrites it" : "");
     dataset_devices devices = { 0 };
     char text[256];

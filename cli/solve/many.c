@@ -92,9 +92,12 @@ static void report_distribution(lt_report *r, const distribution *d, const char 
     lt_report_paragraph(r, "%lld %s: %lld feasible, %lld infeasible, %lld failed; %lld within 1e-6 of the best.", (long long)d->runs, what, (long long)d->feasible,
                         (long long)d->infeasible, (long long)d->failed, (long long)d->at_best);
     if (!d->feasible) return;
+    if (d->at_best == d->feasible) {
+        lt_report_paragraph(r, "Feasible runs ended at f = %.12g.", d->f[0]);
+        return;
+    }
     low = fmin(d->f[0], d->f[d->feasible - 1]);
     width = fabs(d->f[d->feasible - 1] - d->f[0]) / BINS;
-    if (!(width > 0)) return;
     for (int64_t i = 0; i < d->feasible; i++) {
         int bin = (int)((d->f[i] - low) / width);
         count[bin < BINS ? bin : BINS - 1]++;

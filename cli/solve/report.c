@@ -36,6 +36,38 @@ static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const c
     free(y);
 }
 
+/* Whether a column has this value all the way. */
+static bool always(const solve_job *j, const lt_solution *s, column_fn get, double value)
+{
+    for (int64_t i = 0; i < s->n_history; i++)
+        if (get(j, &s->history[i]) != value) return false;
+    return true;
+}
+
+/* The kinds of directions over the iterations; the start, the first row, has none. */
+static void put_directions(lt_report *r, const solve_job *j, const lt_solution *s)
+{
+    static const char *const kind[] = { "steering", "steering with identity", "quasi-Newton", "gradient", "random" };
+    bool one = s->n_history > 1;
+    for (int64_t i = 2; i < s->n_history; i++) one = one && s->history[i].level == s->history[1].level;
+    if (one && s->history[1].level < CLI_LEN(kind)) lt_report_paragraph(r, "All directions: %s.", kind[s->history[1].level]);
+    else plot(r, j, s, "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", false, true, "level", get_level, NULL, NULL);
+}
+
+static void put_convergence(lt_report *r, const solve_job *j, const lt_solution *s)
+{
+    lt_report_heading(r, "Convergence");
+    plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
+    if (j->view.p + j->view.q > 0) {
+        if (!always(j, s, get_tv, 0)) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);
+        else if (!always(j, s, get_mu, s->n_history ? s->history[0].mu : 0)) plot(r, j, s, "Penalty parameter", true, false, "mu", get_mu, NULL, NULL);
+        if (always(j, s, get_tv, 0)) lt_report_paragraph(r, "No iterate violates a constraint.");
+    }
+    plot(r, j, s, "Stationarity", true, false, "measure", get_stat, "unweighted", get_unweighted);
+    plot(r, j, s, "Step lengths and evaluations", true, true, "accepted step", get_step, "evaluations", get_evals);
+    put_directions(r, j, s);
+}
+
 static void put_facts(lt_report *r, const solve_job *j, const lt_solution *s)
 {
     char text[13][192];
@@ -156,17 +188,11 @@ lt_status solve_report(const solve_job *j, const lt_solution *s, const lt_runs *
 {
     lt_report *r;
     char title[160];
-    bool constrained = j->view.p + j->view.q > 0;
     snprintf(title, sizeof title, "lathe solve %s", j->view.name);
     CLI_TRY(lt_report_create(title, &r));
     put_facts(r, j, s);
     if (runs) solve_report_starts(r, j, runs);
-    lt_report_heading(r, "Convergence");
-    plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
-    if (constrained) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);
-    plot(r, j, s, "Stationarity", true, false, "measure", get_stat, "unweighted", get_unweighted);
-    plot(r, j, s, "Step lengths and evaluations", true, true, "accepted step", get_step, "evaluations", get_evals);
-    plot(r, j, s, "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", false, true, "level", get_level, NULL, NULL);
+    put_convergence(r, j, s);
     put_times(r, s);
     solve_report_certificate(r, j, s);
     put_constraints(r, j, s);

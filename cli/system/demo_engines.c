@@ -78,7 +78,7 @@ static void report_rollout(demo *d, const lt_operator_spec *spec, const lt_rollo
     static const char *const title[SHOWN] = { "The field it starts from", "Half way", "The last state" };
     static const char *const name[REALIZATIONS] = { "realization 0", "realization 1", "realization 2" };
     DEMO_SAY(d, "A random convolutional network of %lld parameters moves a %d x %d field %d steps on, %d times with different noise: %s, %.1f GFLOP/s "
-                 "(%s). Seed and number of the operator give the same states again, bit for bit.", (long long)lt_operator_parameter_count(spec), GRID,
+                 "by %s. Seed and number of the operator give the same states again, bit for bit.", (long long)lt_operator_parameter_count(spec), GRID,
               GRID, STEPS - 1, REALIZATIONS, cli_seconds(r->seconds).s, info->flops * (STEPS - 1) / r->seconds * 1e-9, info->arithmetic);
     if (d->page) {
         lt_series s[REALIZATIONS];

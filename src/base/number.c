@@ -1,6 +1,8 @@
 /* Numbers as text for people and files. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/number.h"
 
+#include "base/status.h"
+
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,16 @@ int lt_double_text(double value, char *buffer)
     }
     lt_number_point(buffer);
     return (int)strlen(buffer);
+}
+
+lt_bytes_text lt_bytes_str(double bytes)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    lt_bytes_text t;
+    int k = 0;
+    while (bytes >= 1024 && k + 1 < (int)LT_LEN(unit)) bytes /= 1024, k++;
+    snprintf(t.s, sizeof t.s, k ? "%.2f %s" : "%.0f %s", bytes, unit[k]);
+    return t;
 }
 
 void lt_number_point(char *text)

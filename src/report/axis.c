@@ -52,7 +52,7 @@ static void linear_label(double value, double step, double largest, char out[40]
     }
 }
 
-static void make_linear(lt_axis *a, int target)
+static void make_linear(lt_axis *a, double least_step, int target)
 {
     /* A range that vanishes against its own size cannot be divided: show a fixed share around it. */
     double size = fmax(fabs(a->low), fabs(a->high));
@@ -61,7 +61,7 @@ static void make_linear(lt_axis *a, int target)
         a->low -= pad;
         a->high += pad;
     }
-    double step = round_step(a->high - a->low, target);
+    double step = LT_MAX(least_step, round_step(a->high - a->low, target));
     double first = floor(a->low / step + 1e-9), last = ceil(a->high / step - 1e-9);
     a->low = first * step;
     a->high = last * step;
@@ -96,25 +96,34 @@ static void make_log(lt_axis *a, int target)
     if (a->n_ticks >= 2) return;
     /* Less than a decade: round numbers as on a linear axis, those within the data. */
     lt_axis even = { .low = a->low, .high = a->high };
-    make_linear(&even, target);
+    make_linear(&even, 0, target);
     a->n_ticks = 0;
     for (int i = 0; i < even.n_ticks; i++)
         if (even.tick[i] >= a->low && even.tick[i] <= a->high) add_tick(a, even.tick[i], even.label[i]);
 }
 
-lt_axis lt_axis_make(double low, double high, bool log, double from, double to, int target_ticks)
+static lt_axis make(lt_axis a, double least_step, int target_ticks)
 {
-    lt_axis a = { .log = log, .low = low, .high = high, .from = from, .to = to };
-    if (!isfinite(low) || !isfinite(high) || low > high || (log && low <= 0)) {
-        a.low = log ? 1 : 0;
-        a.high = log ? 10 : 1;
+    if (!isfinite(a.low) || !isfinite(a.high) || a.low > a.high || (a.log && a.low <= 0)) {
+        a.low = a.log ? 1 : 0;
+        a.high = a.log ? 10 : 1;
     }
     /* Differences of numbers near the end of the range would overflow. */
-    a.low = LT_MAX(a.low, log ? 1e-300 : -1e300);
+    a.low = LT_MAX(a.low, a.log ? 1e-300 : -1e300);
     a.high = LT_MIN(a.high, 1e300);
-    if (log) make_log(&a, target_ticks);
-    else make_linear(&a, target_ticks);
+    if (a.log) make_log(&a, target_ticks);
+    else make_linear(&a, least_step, target_ticks);
     return a;
+}
+
+lt_axis lt_axis_make(double low, double high, bool log, double from, double to, int target_ticks)
+{
+    return make((lt_axis){ .log = log, .low = low, .high = high, .from = from, .to = to }, 0, target_ticks);
+}
+
+lt_axis lt_axis_make_whole(double low, double high, double from, double to, int target_ticks)
+{
+    return make((lt_axis){ .low = low, .high = high, .from = from, .to = to }, 1, target_ticks);
 }
 
 bool lt_axis_shows(const lt_axis *a, double value) { return isfinite(value) && (!a->log || value > 0); }

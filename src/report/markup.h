@@ -51,6 +51,7 @@ typedef struct lt_axis {
 /* Chooses ticks for data between low and high; widens the range to round numbers on a linear axis
    and to a visible width when low == high. Not finite (no data): 0..1, on a log axis 1..10. */
 lt_axis lt_axis_make(double low, double high, bool log, double from, double to, int target_ticks);
+lt_axis lt_axis_make_whole(double low, double high, double from, double to, int target_ticks); /* linear, with ticks at whole numbers only */
 bool    lt_axis_shows(const lt_axis *a, double value);   /* finite, and positive on a log axis */
 double  lt_axis_place(const lt_axis *a, double value);
 

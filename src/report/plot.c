@@ -36,6 +36,15 @@ static void range(const lt_plot *p, bool of_x, double *low, double *high)
         }
 }
 
+/* Whether x counts something, as iterations: whole numbers in all series. */
+static bool counts(const lt_plot *p)
+{
+    for (int k = 0; k < p->n_series; k++)
+        for (int64_t i = 0; p->series[k].x && i < p->series[k].n; i++)
+            if (p->series[k].x[i] != rint(p->series[k].x[i])) return false;
+    return true;
+}
+
 /* A path under construction: the pen is up before the first point and after each gap. */
 typedef struct pen { lt_markup *m; bool down; } pen;
 
@@ -184,7 +193,8 @@ void lt_report_plot(lt_report *r, const lt_plot *plot)
     }
     double low, high;
     range(p, true, &low, &high);
-    lt_axis x = lt_axis_make(low, high, p->x_log, LT_FIGURE_LEFT, LT_FIGURE_WIDTH - LT_FIGURE_RIGHT, 6);
+    const double left = LT_FIGURE_LEFT, right = LT_FIGURE_WIDTH - LT_FIGURE_RIGHT;
+    lt_axis x = !p->x_log && counts(p) ? lt_axis_make_whole(low, high, left, right, 6) : lt_axis_make(low, high, p->x_log, left, right, 6);
     range(p, false, &low, &high);
     lt_axis y = lt_axis_make(low, high, p->y_log, LT_FIGURE_HEIGHT - LT_FIGURE_BOTTOM, LT_FIGURE_TOP, 5);
     lt_markup *m = &r->body;

@@ -44,7 +44,7 @@ run 0 generate --config "$c" --output "$work/t.h5" --quiet --threads 1 --batch-s
 run 0 generate --config "$c" --output "$work/w.h5" --quiet --watchdog on --device cpu; same "$work/w.h5"
 for i in 0 1 2; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/3 --quiet; done
 run 0 merge --out "$work/m.h5" "$work/s2.h5" "$work/s0.h5" "$work/s1.h5"; same "$work/m.h5"
-run 0 info "$work/whole.h5"; grep -q "written by lathe [^ ]*, float32" "$work/out" || fail "$last: $(sed -n 2p "$work/out")"
+run 0 info "$work/whole.h5"; grep -q "written by lathe (engine [^ ]*), float32" "$work/out" || fail "$last: $(sed -n 2p "$work/out")"
 
 # With times when they are asked for
 run 0 generate --config "$c" --output "$work/times.h5" --record-times --quiet

@@ -6,7 +6,7 @@ what it prints on standard output; "..." stands for any lines. Times, sizes and 
 import os, pathlib, re, subprocess, sys, tempfile
 
 lathe, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-MASKS = [(r"[\d.]+ (ns|us|ms|s|B|KiB|MiB|GiB)\b", "SIZE"), (r"lathe \d+\.\d+\.\d+", "lathe VERSION"), (r"by (libsvm|smo) in \d+ iterations", "by SOLVER")]
+MASKS = [(r"[\d.]+ (ns|us|ms|s|B|KiB|MiB|GiB)\b", "SIZE"), (r"(lathe|engine) \d+\.\d+\.\d+", r"\1 VERSION"), (r"by (libsvm|smo) in \d+ iterations", "by SOLVER")]
 
 
 def commands(page):

@@ -30,6 +30,7 @@ if command -v python3 >/dev/null 2>&1; then # what has a name is the point that 
 fi
 run 0 solve "$work/rosen.lt" --quiet --out "$work/x.npy" --report "$work/rosen.html"; says out "minimum: f ="
 grep -q "</html>" "$work/rosen.html" || fail "the report is not whole"
+grep -q "All directions: steering" "$work/rosen.html" || fail "$last: the report draws the kinds of directions though there is one"
 run 0 solve "$work/rosen.lt" --eval "$work/x.npy" --json; is_json "$work/out"; says out '"grad_ci"'; near f 0.0857864376269 1e-4
 run 0 solve "$work/rosen.lt" --quiet --out "$work/sol.npz"; [ -s "$work/sol.npz" ] || fail "no sol.npz"
 run 0 solve "$work/rosen.lt" --check; says out "n = 2"

@@ -137,6 +137,12 @@ LT_TEST(ticks_are_round_and_cover_the_data)
         LT_CHECK(a.n_ticks >= 1 && a.n_ticks <= 14);
         for (int k = 0; k < a.n_ticks; k++) LT_CHECK(isfinite(lt_axis_place(&a, a.tick[k])));
     }
+    static const double counts[][2] = { { 0, 1 }, { 0, 3 }, { 0, 561 }, { 7, 7 }, { 1, 40 } };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        lt_axis a = lt_axis_make_whole(counts[i][0], counts[i][1], 0, 100, 6);
+        LT_CHECK(a.low <= counts[i][0] && a.high >= counts[i][1] && a.n_ticks >= 2 && a.n_ticks <= 14);
+        for (int k = 0; k < a.n_ticks; k++) LT_CHECK(a.tick[k] == rint(a.tick[k]));
+    }
     lt_axis decades = lt_axis_make(1e-8, 1, true, 0, 100, 9);
     LT_CHECK(!strcmp(decades.label[0], "10⁻⁸"));
     lt_axis none = lt_axis_make(INFINITY, -INFINITY, true, 0, 1, 5);

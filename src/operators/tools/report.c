@@ -3,6 +3,7 @@
 #include "operators/tools/report_page.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "operators/config/yaml.h"
@@ -18,16 +19,6 @@ typedef lt_dataset_page page;
 
 /* ---- Facts ------------------------------------------------------------------------------------------ */
 
-/* 1234567 -> "1.23 MB" */
-static void bytes_text(uint64_t bytes, char text[32])
-{
-    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
-    double v = (double)bytes;
-    size_t k = 0;
-    while (v >= 999.5 && k + 1 < LT_LEN(units)) v /= 1000, k++;
-    snprintf(text, 32, "%.3g %s", v, units[k]);
-}
-
 static void put_facts(const page *p)
 {
     const lt_dataset_info *i = &p->i;
@@ -37,9 +28,9 @@ static void put_facts(const page *p)
     snprintf(text[0], sizeof text[0], "%" PRId64 " with %" PRId64 " parameters each", i->rows, i->parameters);
     snprintf(text[1], sizeof text[1], "%" PRId64 " x %" PRId64, i->realizations, i->steps);
     snprintf(text[2], sizeof text[2], "%" PRId64 " x %" PRId64 " x 3 channels%s", i->grid, i->grid, i->has_outputs ? ", states stored" : ", features only");
-    bytes_text(i->file_bytes, text[3]);
+    snprintf(text[3], sizeof text[3], "%s", lt_bytes_str((double)i->file_bytes).s);
     bool dated = strcmp(i->creation_date, LT_DATE_NOT_RECORDED) != 0;
-    snprintf(text[4], sizeof text[4], "lathe %.40s%s%.40s", i->engine_version, dated ? ", " : "", dated ? i->creation_date : "");
+    snprintf(text[4], sizeof text[4], "engine %.40s of lathe%s%.40s", i->engine_version, dated ? ", " : "", dated ? i->creation_date : "");
     snprintf(text[5], sizeof text[5], "%.40s", i->precision);
     snprintf(text[6], sizeof text[6], "%" PRIu64, i->seed);
     int n = snprintf(text[7], sizeof text[7], "%" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", i->status[LT_RUN_DONE],
@@ -62,16 +53,14 @@ static void put_time(const page *p, const lt_generate_info *g)
 {
     const char *labels[] = { "sampling", "warm-up", "input generation", "inference", "features", "storage" };
     double values[] = { g->sampling_seconds, g->warmup_seconds, g->input_seconds, g->inference_seconds, g->feature_seconds, g->storage_seconds };
-    char raw[32], file[32];
-    bytes_text(g->raw_bytes, raw);
-    bytes_text(g->file_bytes, file);
     round_beside((int)LT_LEN(values), values);
     lt_report_heading(p->r, "Throughput");
-    lt_report_paragraph(p->r, "%" PRId64 " operators in %.3g s: %.3g per second. Rollouts ran at %.3g GFLOP/s in %s (%s).", g->samples, g->total_seconds,
+    lt_report_paragraph(p->r, "%" PRId64 " operators in %.3g s: %.3g per second. Rollouts ran at %.3g GFLOP/s, precision %s, arithmetic %s.", g->samples, g->total_seconds,
                         g->samples_per_second, g->gflops, lt_precision_name(g->precision), g->arithmetic);
     lt_report_bars(p->r, "Where the time went", "s", (int)LT_LEN(labels), labels, values);
     lt_report_paragraph(p->r, "Beside the rollouts: operators drawn and compiled ahead %.2g s, rows written behind %.2g s, of it compression %.2g s. "
-                        "%s of arrays became a file of %s.", g->ahead_seconds, g->writer_seconds, g->compress_seconds, raw, file);
+                        "%s of arrays became a file of %s.", g->ahead_seconds, g->writer_seconds, g->compress_seconds, lt_bytes_str((double)g->raw_bytes).s,
+                        lt_bytes_str((double)g->file_bytes).s);
 }
 
 /* ---- Parameters and labels ------------------------------------------------------------------------------- */
