@@ -38,7 +38,7 @@ for what in "--starts 40" "--starts 3" "--sweep a=1:10:13" "--sweep a=2:2:1"; do
 done
 under 60 3 "$lathe" solve "$work/p.lt" --sweep a=1:10:13 --out "$work/s.npz" --report "$work/s.html" > "$work/out" 2>&1 && [ -s "$work/s.npz" ] && [ -s "$work/s.html" ] || fail "--out and --report of a sweep"
 [ "$(grep -c '^[0-9.]* *[0-9.e-]* ' "$work/out")" -ge 13 ] || { fail "a row per value"; cat "$work/out"; }
-under 60 3 "$lathe" solve "$work/p.lt" --starts 20 --out "$work/x.npy" --report "$work/x.html" > "$work/out" 2>&1 && [ -s "$work/x.npy" ] && grep -q 'Where feasible runs ended' "$work/x.html" || fail "--out and --report of starts"
+under 60 3 "$lathe" solve "$work/p.lt" --starts 20 --out "$work/x.npy" --report "$work/x.html" > "$work/out" 2>&1 && [ -s "$work/x.npy" ] && grep -q 'easible runs ended' "$work/x.html" || fail "--out and --report of starts"
 grep -q '20 starts: 20 feasible, 0 infeasible, 0 failed; f: best' "$work/out" || { fail "no distribution"; cat "$work/out"; }
 
 # A rank that is killed: the run ends, soon, and not with 0. There is nothing to keep: runs are short.
