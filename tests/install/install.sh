@@ -13,6 +13,9 @@ for file in bin/lathe include/lathe/lathe.h share/man/man1/lathe.1 share/bash-co
             share/zsh/site-functions/_lathe share/fish/vendor_completions.d/lathe.fish share/doc/lathe/LICENSE share/lathe/lathe.spdx.json; do
     [ -e "$stage/$file" ] || { echo "not installed: $file"; exit 1; }
 done
+for file in "$stage"/bin/*; do # benchmarks and tests are installed only by component
+    case ${file##*/} in lathe | lathe-ampl) ;; *) echo "installed, though nobody asked: $file"; exit 1 ;; esac
+done
 # The bill of materials names what the command says it is built with, and nothing more.
 if command -v python3 >/dev/null 2>&1; then
     "$stage/bin/lathe" doctor --json >"$work/doctor.json" 2>/dev/null || true
@@ -51,6 +54,10 @@ LD_LIBRARY_PATH="$(dirname "$(dirname "$pc")")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PA
 export LD_LIBRARY_PATH
 eval "\"$cc\" \"$program/outside.c\" -o \"$work/outside\" $(pkg-config --cflags --libs lathe)"
 expect "pkg-config, shared" "$work/outside"
+if command -v c++ >/dev/null 2>&1; then
+    eval "c++ -std=c++17 -x c++ \"$program/outside.c\" -o \"$work/outside_cxx\" $(pkg-config --cflags --libs lathe)"
+    expect "pkg-config, C++17" "$work/outside_cxx"
+fi
 rm "$stage"/lib*/liblathe.so "$stage"/lib*/*/liblathe.so 2>/dev/null || true # leaves the linker the static one
 eval "\"$cc\" \"$program/outside.c\" -o \"$work/outside_static\" $(pkg-config --cflags --libs --static lathe)"
 expect "pkg-config, static" "$work/outside_static"
