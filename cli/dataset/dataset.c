@@ -172,6 +172,7 @@ void dataset_print_info(const lt_generate_info *i)
         printf("kernels           %lld compiled in %s of all threads, %lld loaded from the cache\n", (long long)i->kernels_compiled, cli_seconds(i->compile_seconds).s,
                (long long)i->kernels_loaded);
     printf("arithmetic        %s, %s: %.4g GFLOP/s%s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops, i->devices > 1 ? " a device" : "");
+    if (i->step[0]) printf("steps             %s%s%s\n", i->step, i->step_reason[0] ? ": " : "", i->step_reason);
     printf("memory            %s planned for rollouts, %lld architectures\n", cli_bytes((double)i->peak_bytes).s, (long long)i->signatures);
     printf("file              %s, from %s of arrays written\n", cli_bytes((double)i->file_bytes).s, cli_bytes((double)i->raw_bytes).s);
     if (i->workers) printf("watchdog          rollouts ran in %lld worker process%s", (long long)i->workers, i->workers == 1 ? "" : "es");
@@ -219,6 +220,8 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_string(j, "precision", lt_precision_name(i->precision));
     lt_json_field_string(j, "precision_reason", i->precision_reason);
     lt_json_field_string(j, "arithmetic", i->arithmetic);
+    lt_json_field_string(j, "step", i->step);
+    lt_json_field_string(j, "step_reason", i->step_reason);
     lt_json_field_int(j, "peak_bytes", i->peak_bytes);
     lt_json_field_int(j, "signatures", i->signatures);
     lt_json_field_int(j, "file_bytes", (int64_t)i->file_bytes);

@@ -161,6 +161,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
     int64_t  kernels_compiled, kernels_loaded; /* texts that were compiled, or whose machine code was in the cache folder; 0 on the CPU */
     double   compile_seconds;              /* of all threads that compiled; they work side by side */
+    char     step[16], step_reason[160];   /* steps of CNN operators on a GPU, where they fit: "sm_90" or "mma", fused; "graph", and why. "" on the CPU */
 } lt_generate_info;
 
 LT_API void lt_generate_defaults_into(lt_generate_options *out);

@@ -61,17 +61,22 @@ static lt_status judge_failure(const lt_cluster *c, int first)
     return LT_FAIL((lt_status)o->status, "%s: %s", lt_cluster_name(c, first).s, reason);
 }
 
-/* Ranks that differ are named, up to a few. */
+static bool differs(const lt_outcome *a, const lt_outcome *b) { return memcmp(a->digest, b->digest, sizeof a->digest) || strcmp(a->what, b->what); }
+
+/* Ranks that differ are named, up to a few, with what the first of them has. */
 static lt_status judge_difference(const lt_cluster *c)
 {
-    char list[96] = "";
+    char list[96] = "", both[300] = "";
+    const lt_outcome *first = &c->outcome[0];
     int n = 0;
     for (int i = 1; i < c->mpi.ranks; i++) {
-        if (!memcmp(c->outcome[i].digest, c->outcome[0].digest, sizeof c->outcome[0].digest) && !strcmp(c->outcome[i].what, c->outcome[0].what)) continue;
+        const lt_outcome *o = &c->outcome[i];
+        if (!differs(o, first)) continue;
         size_t at = strlen(list);
         if (n++ < 4) snprintf(list + at, sizeof list - at, "%s%d", at ? ", " : "", i);
+        if (n == 1 && o->text[0] && first->text[0] && !strcmp(o->what, first->what)) snprintf(both, sizeof both, ": %.120s, not %.120s", o->text, first->text);
     }
-    return n ? LT_FAIL(LT_ERR_ARGUMENT, "%s %s%s %s not the same %s as rank 0", n == 1 ? "rank" : "ranks", list, n > 4 ? ", ..." : "", n == 1 ? "has" : "have", c->outcome[0].what) : LT_OK;
+    return n ? LT_FAIL(LT_ERR_ARGUMENT, "%s %s%s %s not the same %s as rank 0%s", n == 1 ? "rank" : "ranks", list, n > 4 ? ", ..." : "", n == 1 ? "has" : "have", first->what, both) : LT_OK;
 }
 
 static lt_status judge(const lt_cluster *c)
@@ -146,11 +151,24 @@ static lt_status await_verdict(lt_cluster *c, const lt_outcome *own)
     return s;
 }
 
+static lt_status agree(lt_cluster *c, const lt_outcome *own)
+{
+    lt_status s = c->mpi.rank ? await_verdict(c, own) : judge_all(c, own);
+    c->failed = s != LT_OK;
+    return s;
+}
+
 lt_status lt_cluster_agree(lt_cluster *c, lt_status s, const char *what, const void *data, size_t bytes)
 {
     if (lt_cluster_size(c) == 1) return s;
     lt_outcome own = make_outcome(c, s, what, data, bytes);
-    s = c->mpi.rank ? await_verdict(c, &own) : judge_all(c, &own);
-    c->failed = s != LT_OK;
-    return s;
+    return agree(c, &own);
+}
+
+lt_status lt_cluster_agree_on_text(lt_cluster *c, lt_status s, const char *what, const char *text)
+{
+    if (lt_cluster_size(c) == 1) return s;
+    lt_outcome own = make_outcome(c, s, what, text, strlen(text));
+    if (!s) snprintf(own.text, sizeof own.text, "%s", text);
+    return agree(c, &own);
 }

@@ -138,7 +138,7 @@ static lt_status meet(lt_cluster *c, const lt_launch *l)
     c->peer = lt_calloc(n, sizeof *c->peer);
     c->outcome = lt_calloc(n, sizeof *c->outcome);
     if (!c->peer || !c->outcome) return LT_ERR_MEMORY;
-    return lt_cluster_agree(c, LT_OK, "version of lathe", lt_version(), strlen(lt_version()));
+    return lt_cluster_agree_on_text(c, LT_OK, "version of lathe", lt_version());
 }
 
 /* Cores for each rank of this machine. A launcher that binds ranks to cores has divided them already. */

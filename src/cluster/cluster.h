@@ -31,6 +31,9 @@ lt_status lt_cluster_send(lt_cluster *c, int to, lt_cluster_tag tag, const void 
 /* The next message with this tag; waits for `seconds` at most and while *until (NULL: nothing) is 0. from is -1 when none came. */
 lt_status lt_cluster_receive(lt_cluster *c, lt_cluster_tag tag, double seconds, const volatile int *until, lt_message *out);
 
+/* As lt_cluster_agree, with a text that a difference is shown by. */
+lt_status lt_cluster_agree_on_text(lt_cluster *c, lt_status s, const char *what, const char *text);
+
 /* Waits a little, longer the more looks were in vain. */
 void      lt_cluster_rest(int looks);
 

@@ -24,7 +24,7 @@ typedef struct lt_outcome {
     int32_t   status, pid;
     char      what[32], host[64];
     uint64_t  digest[2];
-    char      text[LT_ERROR_TEXT_BYTES];
+    char      text[LT_ERROR_TEXT_BYTES]; /* the failure; without one, the text that is compared (lt_cluster_agree_on_text) */
 } lt_outcome;
 
 typedef struct lt_verdict { int32_t status, pid; char host[64], text[LT_ERROR_TEXT_BYTES]; } lt_verdict; /* pid, host: of rank 0 */

@@ -105,8 +105,13 @@ refused 2 'rank 1 has not the same configuration as rank 0' $(launcher -n 1) $ge
 refused 2 'rank 1 (process .*): .*gone.yaml' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" generate --quiet --config "$work/gone.yaml" --output "$work/q.h5"
 refused 2 'rank 1 has not the same subcommand as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" solve example:A1
 if ! "$lathe" doctor | grep -q '^ok       instruction set  plain'; then
-    refused 2 'rank 1 has not the same kind of device as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 env LATHE_ISA=plain $generate --output "$work/q.h5"
+    refused 2 'rank 1 has not the same kind of device as rank 0: cpu, float32 (plain), not cpu' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 env LATHE_ISA=plain $generate --output "$work/q.h5"
 fi
+# Libraries that would compute other last bits.
+"$lathe" doctor | grep -q '^ok       onednn' &&
+    refused 2 'rank 1 has not the same oneDNN as rank 0: .*, not ' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 env ONEDNN_MAX_CPU_ISA=SSE41 $generate --output "$work/q.h5"
+"$lathe" doctor | grep -q '^ok       openblas' &&
+    refused 2 'rank 1 has not the same OpenBLAS as rank 0: none, not OpenBLAS' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 env LATHE_OPENBLAS=/nowhere $generate --output "$work/q.h5"
 refused 2 'no-such-option' $(launcher -n 3) $generate --no-such-option
 refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $generate --output "$work/q.h5" --watchdog on
 refused 1 'solve does not share its work between ranks: give --starts or --sweep' $(launcher -n 2) "$lathe" solve example:A1
@@ -123,6 +128,19 @@ mixed() { # OPTIONS: rank 0 has a CPU, rank 1 a GPU
 }
 refused 2 'rank 1 has not the same kind of device as rank 0' $(mixed --output "$work/m.h5")
 [ ! -e "$work/m.h5" ] || fail "ranks of two kinds left a file"
+
+# Cache folders of their own, where a clock may have chosen other steps: all take those of compiled graphs unless their files say the same.
+steps() { # WHAT STEP REASON
+    timeout -k 5 100 $(launcher -n 1) env LATHE_CUDA=$gpu LATHE_CACHE=$work/cache0 $generate --json --output "$work/s.h5" --overwrite : -n 1 env LATHE_CUDA=$gpu LATHE_CACHE=$work/cache1 \
+        $generate --json --output "$work/s.h5" --overwrite > "$work/out" 2>&1 || { fail "$1: status $?"; cat "$work/out"; }
+    grep -q "\"step\": \"$2\"" "$work/out" && grep -q "\"step_reason\": \"$3" "$work/out" || { fail "$1"; grep '"step' "$work/out"; }
+}
+steps "nothing is known" graph "fused steps were tried on this card: graph, since mma was off"
+sed -i 's/: graph, since[^:]*:/: mma :/' "$work"/cache1/tune-*.txt
+steps "rank 1 alone takes fused steps" graph "ranks would take different steps: graph on rank 0"
+cp "$work"/cache1/tune-*.txt "$work/cache0"
+steps "both take fused steps" mma '"'
+
 rows_have_kinds() { # every row has a kind, and those of the GPU are the ones without numbers: rows_have_kinds WHAT ROWS
     "$lathe" info "$work/m.h5" > "$work/info" 2>&1 || fail "$1: the file cannot be read"
     cpu=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cpu.*/\1/p' "$work/info") cuda=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cuda.*/\1/p' "$work/info")

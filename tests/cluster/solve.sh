@@ -73,8 +73,9 @@ refused 2 'rank 1 has not the same problem as rank 0' $one --sweep a=1:2:3 : -n 
 refused 2 'rank 1 has not the same options as rank 0' $one --starts 9 : -n 1 "$lathe" solve "$work/p.lt" --starts 9 --set stationarity_tol=1e-3
 refused 2 'rank 1 has not the same options as rank 0' $one --starts 9 : -n 1 "$lathe" solve "$work/p.lt" --starts 10
 if ! "$lathe" doctor | grep -q '^ok       instruction set  plain'; then
-    refused 2 'rank 1 has not the same kind of device as rank 0' $one --starts 9 : -n 1 env LATHE_ISA=plain "$lathe" solve "$work/p.lt" --starts 9
+    refused 2 'rank 1 has not the same instruction set as rank 0: plain' $one --starts 9 : -n 1 env LATHE_ISA=plain "$lathe" solve "$work/p.lt" --starts 9
 fi
+refused 2 'compile_mode is max-autotune, which times kernels' $(launcher -n 2) "$lathe" solve "$work/p.lt" --starts 9 --set compile_mode=max-autotune
 refused 2 'rank 1 (process .*): .*gone.lt' $one --starts 9 : -n 1 "$lathe" solve "$work/gone.lt" --starts 9
 refused 2 "has no 'data b = " $(launcher -n 2) "$lathe" solve "$work/p.lt" --sweep b=1:2:3
 refused 2 'only a single number can be given another value' $(launcher -n 2) "$lathe" solve "$work/p.lt" --sweep t=1:2:3 --quiet

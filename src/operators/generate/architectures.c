@@ -159,12 +159,23 @@ static lt_status before_text(void *ctx)
     return LT_OK;
 }
 
+static lt_status settle_step(const lt_generator *g)
+{
+    lt_step_choice step = { .kind = "graph" };
+    if (!g->rollout.plain_step) {
+        LT_TRY(lt_device_rollout_settle(g->opt->device, g->c->precision, &step));
+        snprintf(g->info->step_reason, sizeof g->info->step_reason, "%s", step.reason);
+    }
+    snprintf(g->info->step, sizeof g->info->step, "%s", step.kind);
+    return LT_OK;
+}
+
 lt_status lt_generator_prepare_kernels(lt_generator *g)
 {
     int64_t start = lt_clock_ns();
     lt_build_list *l = NULL;
     lt_span span = lt_span_begin("kernels");
-    lt_status s = lt_device_rollout_settle(g->opt->device, g->c->precision);
+    lt_status s = settle_step(g);
     if (!s) s = lt_build_list_create(g->opt->device, &l);
     if (!s) s = note_texts(g, l);
     if (!s) s = lt_build_list_run(l, lt_device_pool(g->opt->device), before_text, g);

@@ -235,43 +235,6 @@ static lt_status share_order(lt_generator *g)
 
 /* ---- The whole ------------------------------------------------------------------------------------------------------------------------- */
 
-static lt_status refuse(const lt_generator *g)
-{
-    const lt_generate_options *o = g->opt;
-    if (g->c->features.clip_batch) return LT_FAIL(LT_ERR_ARGUMENT, "engine.clip: batch needs all operators of a batch in one process: run it without mpirun");
-    if (g->c->engine.watchdog == LT_WATCHDOG_ON) return LT_FAIL(LT_ERR_ARGUMENT, "engine.watchdog is on, which ranks do not have: set it to auto or off, or run without mpirun");
-    if (o->n_devices > 1) return LT_FAIL(LT_ERR_ARGUMENT, "a rank uses one device, %d are given: start a rank for each", o->n_devices);
-    return LT_OK;
-}
-
-/* Rows would depend on which rank made them; with mixed_devices they do, and say so (decision 350). */
-static lt_status agree_on_device(const lt_generator *g, lt_status s)
-{
-    lt_device_info d = { .size = sizeof d };
-    char text[1024];
-    if (g->opt->mixed_devices) {
-        snprintf(text, sizeof text, "several|%s", lt_precision_name(g->info->precision));
-        return lt_cluster_agree(g->opt->cluster, s, "precision", text, strlen(text));
-    }
-    if (!s) s = g->opt->device ? lt_device_describe(g->opt->device, &d) : lt_device_list(0, &d);
-    bool cpu = !g->opt->device || !strcmp(lt_generator_device(g), "cpu");
-    snprintf(text, sizeof text, "%s|%s|%s|%s|%s", lt_generator_device(g), cpu ? "" : d.name, d.features, lt_precision_name(g->info->precision), g->info->arithmetic);
-    return lt_cluster_agree(g->opt->cluster, s, "kind of device", text, strlen(text));
-}
-
-static lt_status agree_on_configuration(const lt_generator *g, lt_status s)
-{
-    lt_dataset_config *alike = NULL; /* where devices may differ: the configuration with one and the same */
-    if (!s && g->opt->mixed_devices) {
-        lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = "cpu", .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
-        s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &alike);
-    }
-    const char *json = s ? NULL : alike ? alike->json : g->c->json;
-    s = lt_cluster_agree(g->opt->cluster, s, "configuration", json, json ? strlen(json) : 0);
-    lt_dataset_config_destroy(alike);
-    return s;
-}
-
 static lt_status run_shared(lt_generator *g, const double *cost)
 {
     lt_cluster *c = g->opt->cluster;
@@ -309,9 +272,7 @@ lt_status lt_generator_share(lt_generator *g, lt_status s)
     bool first = lt_cluster_rank(c) == 0;
     bool gpu = g->opt->mixed_devices || (g->opt->device && strcmp(lt_device_kind(g->opt->device), "cpu")); /* of any rank */
     int at_once = gpu ? LT_MOST_AT_ONCE : 1;
-    if (!s) s = refuse(g);
-    LT_TRY(agree_on_configuration(g, s));
-    LT_TRY(agree_on_device(g, LT_OK));
+    LT_TRY(lt_generator_ranks_agree(g, s));
     g->plan.rows_on_the_way = g->plan.n_steps ? (lt_cluster_size(c) + 1) * at_once : 8; /* rows with states arrive in pieces */
     LT_TRY(lt_cluster_agree(c, first ? lt_generator_open_file(g) : LT_OK, "dataset", NULL, 0));
     s = run_open(g);

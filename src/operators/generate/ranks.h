@@ -9,4 +9,8 @@
    same status. */
 lt_status lt_generator_share(lt_generator *g, lt_status s);
 
+/* Its first step: what all ranks must have in common (ranks_agree.c). Where they would take different steps on their GPUs, g->rollout is changed to one that all
+   can take. */
+lt_status lt_generator_ranks_agree(lt_generator *g, lt_status s);
+
 #endif

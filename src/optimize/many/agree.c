@@ -4,26 +4,44 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "kernels/fused.h"
+#include "kernels/arithmetic.h"
 #include "lathe/device.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Bits of results depend on the instructions of the processor, and on the GPU, if there is one. */
-static lt_status agree_on_devices(lt_cluster *c, lt_status s)
+/* Those that compute, each kind once. */
+static lt_status describe_devices(char *text, size_t bytes)
 {
-    char text[1024];
     size_t used = 0;
     lt_device_info d = { .size = sizeof d };
     text[0] = 0;
-    if (s) return lt_cluster_agree(c, s, "kind of device", NULL, 0);
-    for (int i = 0, n = lt_device_count(); i < n && !s && used < sizeof text; i++)
-        if (!(s = lt_device_list(i, &d)) && d.computes && (!d.own_memory || !strstr(text, d.name)))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s;", d.own_memory ? d.name : "cpu", d.features);
-    if (used < sizeof text) snprintf(text + used, sizeof text - used, " %s", lt_isa_name(lt_isa_best())); /* what is used of what there is */
-    return lt_cluster_agree(c, s, "kind of device", text, strlen(text));
+    for (int i = 0, n = lt_device_count(); i < n && used < bytes; i++) {
+        LT_TRY(lt_device_list(i, &d));
+        const char *name = d.own_memory ? d.name : "cpu";
+        if (d.computes && !strstr(text, name)) used += (size_t)snprintf(text + used, bytes - used, "%s%s%s%s", used ? ", " : "", name, d.own_memory ? " " : "", d.own_memory ? d.features : "");
+    }
+    return LT_OK;
+}
+
+/* Bits of results depend on processors, libraries (decision 400) and on the GPU, if there is one. */
+static lt_status agree_on_devices(lt_cluster *c, lt_status s)
+{
+    char text[256] = "";
+    lt_arithmetic a = { .n = 0 };
+    if (!s) s = describe_devices(text, sizeof text);
+    LT_TRY(lt_cluster_agree_on_text(c, s, "kind of device", text));
+    LT_TRY(lt_cluster_agree(c, lt_arithmetic_describe(NULL, true, &a), "number of libraries", &a.n, sizeof a.n));
+    for (int i = 0; i < a.n; i++) LT_TRY(lt_cluster_agree_on_text(c, LT_OK, a.trait[i].what, a.trait[i].text));
+    return LT_OK;
+}
+
+/* A clock chooses kernels anew on each rank. */
+static lt_status refuse_timed(const lt_solve_options *opt)
+{
+    return opt->compile_mode != LT_MODE_MAX_AUTOTUNE ? LT_OK
+         : LT_FAIL(LT_ERR_ARGUMENT, "compile_mode is max-autotune, which times kernels, and ranks might choose different ones: leave it out, or run in one process");
 }
 
 /* Where it runs may have a number of its own on each rank, and rank 0 alone prints. */
@@ -67,6 +85,7 @@ lt_status lt_runs_agree(lt_cluster *c, lt_status s, lt_problem *p, const lt_solv
 {
     uint64_t h[2] = { 0, (uint64_t)count };
     if (lt_cluster_size(c) == 1) return s;
+    if (!s) s = refuse_timed(opt);
     LT_TRY(agree_on_devices(c, s));
     h[0] = hash_options(opt);
     LT_TRY(lt_cluster_agree(c, LT_OK, "options", h, sizeof h));

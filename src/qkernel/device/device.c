@@ -61,6 +61,8 @@ void lt_device_gram_forget(lt_device_gram *d)
     d->prepared = false;
 }
 
+const lt_tile_shape *lt_device_gram_shape(const lt_device_gram *d) { return d->has_shape ? &d->shape : NULL; }
+
 void lt_device_gram_destroy(lt_device_gram *d)
 {
     if (!d) return;

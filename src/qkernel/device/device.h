@@ -28,6 +28,7 @@ lt_status lt_device_gram_create(lt_device *dev, const lt_device_gram_setup *s, l
 /* The circuit has changed: what was made of it is made again. */
 void      lt_device_gram_forget(lt_device_gram *d);
 void      lt_device_gram_destroy(lt_device_gram *d); /* NULL is allowed */
+const lt_tile_shape *lt_device_gram_shape(const lt_device_gram *d); /* that of the setup */
 
 typedef struct lt_device_gram_share { atomic_llong next_row; } lt_device_gram_share; /* rows of K that no device has taken yet */
 

@@ -5,6 +5,7 @@
 #include "base/files/npy.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "kernels/arithmetic.h"
 #include "kernels/fused.h"
 #include "qkernel/file/claim.h"
 #include "qkernel/rows/rows.h"
@@ -29,6 +30,14 @@ static lt_status check_kernel(const lt_file_run *r)
     return r->y && r->g->opt.packed ? LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric") : LT_OK;
 }
 
+/* Sums are cut by the depth of tiles, which a tuning file may choose. */
+static void describe_shape(const lt_file_run *r, char *text, size_t bytes)
+{
+    const lt_tile_shape *s = r->g->n_devices && r->method == LT_GRAM_STATES ? lt_device_gram_shape(r->g->on_device[0]) : NULL;
+    size_t at = strlen(text);
+    if (s) snprintf(text + at, bytes - at, ", tuned depth %d", s->depth);
+}
+
 /* What the last bits of entries depend on, beside the matrix. */
 static lt_status describe_kind(lt_file_run *r, char *text, size_t bytes)
 {
@@ -40,6 +49,7 @@ static lt_status describe_kind(lt_file_run *r, char *text, size_t bytes)
     LT_TRY(lt_plan_method(&q, &r->method, reason, sizeof reason));
     LT_TRY(lt_device_describe(g->dev, &d));
     snprintf(text, bytes, "%s, %s, %s %s", lt_gram_method_name(r->method), lt_gram_float_name(g->opt.dtype), lt_device_kind(g->dev), g->n_devices ? d.name : lt_isa_name(lt_isa_best()));
+    describe_shape(r, text, bytes);
     return LT_OK;
 }
 
@@ -62,14 +72,19 @@ static lt_status prepare(lt_file_run *r, const char *path)
     return describe_kind(r, r->info.kind, sizeof r->info.kind);
 }
 
-/* All ranks have the same X, weights and options, and devices of one kind. */
+/* All ranks have the same X, weights and options, devices of one kind and what else last bits depend on (decision 400). */
 static lt_status agree_on_matrix(lt_file_run *r, lt_status s)
 {
     char text[256];
+    lt_arithmetic a;
     snprintf(text, sizeof text, "%s %lld %lld %d %d %d %lld", r->opt.digest ? r->opt.digest : "", (long long)r->layout.n, (long long)r->layout.m, r->layout.packed, r->layout.f32, r->opt.resume,
              (long long)r->opt.side);
     LT_TRY(lt_cluster_agree(r->c, s, "matrix", text, strlen(text)));
-    return lt_cluster_agree(r->c, LT_OK, "kind of device", r->info.kind, strlen(r->info.kind));
+    LT_TRY(lt_cluster_agree_on_text(r->c, LT_OK, "kind of device", r->info.kind));
+    if (lt_cluster_size(r->c) == 1) return LT_OK;
+    LT_TRY(lt_cluster_agree(r->c, lt_arithmetic_describe(r->g->dev, r->g->n_devices > 0, &a), "number of libraries", &a.n, sizeof a.n));
+    for (int i = 0; i < a.n; i++) LT_TRY(lt_cluster_agree_on_text(r->c, LT_OK, a.trait[i].what, a.trait[i].text));
+    return LT_OK;
 }
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------------------------------- */

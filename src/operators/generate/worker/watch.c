@@ -286,6 +286,8 @@ void lt_worker_add_times(lt_generate_info *to, const lt_generate_info *before, c
     to->total_flops += now->total_flops - before->total_flops;
     to->retries += now->retries - before->retries;
     if (!to->retry_reason[0]) memcpy(to->retry_reason, now->retry_reason, sizeof to->retry_reason);
+    if (!to->step[0]) memcpy(to->step, now->step, sizeof to->step);
+    if (!to->step_reason[0]) memcpy(to->step_reason, now->step_reason, sizeof to->step_reason);
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);
     to->kernels_compiled += now->kernels_compiled - before->kernels_compiled;
     to->kernels_loaded += now->kernels_loaded - before->kernels_loaded;
@@ -296,6 +298,7 @@ void lt_worker_add_times(lt_generate_info *to, const lt_generate_info *before, c
 static void end_texts(lt_generate_info *i)
 {
     i->first_failure[sizeof i->first_failure - 1] = i->retry_reason[sizeof i->retry_reason - 1] = i->feature_reason[sizeof i->feature_reason - 1] = 0;
+    i->step[sizeof i->step - 1] = i->step_reason[sizeof i->step_reason - 1] = 0;
 }
 
 static lt_status take_row(lt_worker *w)

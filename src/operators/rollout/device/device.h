@@ -60,8 +60,13 @@ typedef struct lt_device_rollout lt_device_rollout;
 /* Builds the kernels of such rollouts, for a device that notes their texts (device/build_list.h): machine code is made and loaded while the
    device has nothing to do, because loading waits until it is idle. Kernels of libraries are left out. */
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt);
-/* Settles what lt_device_rollout_prepare must know of this device, once for all runs: which kind of step is taken (decision 372). */
-lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision);
+/* Which steps CNN operators take on a device, where they fit: last bits depend on it. */
+typedef struct lt_step_choice {
+    char kind[16];                /* fused ones, "sm_90" or "mma"; "graph": compiled ones */
+    char reason[160];             /* why they are not fused */
+} lt_step_choice;
+/* Settles what lt_device_rollout_prepare must know of this device, once for all runs (decision 372). */
+lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision, lt_step_choice *out);
 typedef struct lt_rollout_need { int64_t step_bytes, state_bytes; bool exact; } lt_rollout_need;
 /* What such a rollout takes of `available` bytes, before anything is compiled or allocated: exact for fused steps; graphs, where they
    are asked for (it takes milliseconds; else 0), count as what they take at least. LT_ERR_MEMORY when one realization's step is too large. */

@@ -257,14 +257,17 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     return record_both(e);
 }
 
-lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision)
+lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision, lt_step_choice *out)
 {
     lt_wanted_step wanted;
-    bool taken;
-    char why[160];
+    bool measured = lt_fused_cnn_measured(dev, precision), taken = true;
+    *out = (lt_step_choice){ .kind = "" };
     LT_TRY(lt_fused_wanted_step(&wanted));
-    if (wanted != LT_STEP_AUTO || lt_fused_cnn_measured(dev, precision)) return LT_OK;
-    return lt_step_trial(dev, precision, true, &taken, why);
+    if (wanted == LT_STEP_GRAPH) snprintf(out->reason, sizeof out->reason, "LATHE_CUDA_STEP is graph");
+    else if (wanted == LT_STEP_AUTO && !measured) LT_TRY(lt_step_trial(dev, precision, true, &taken, out->reason));
+    taken &= wanted != LT_STEP_GRAPH;
+    snprintf(out->kind, sizeof out->kind, "%s", !taken ? "graph" : measured ? "sm_90" : "mma");
+    return LT_OK;
 }
 
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt)

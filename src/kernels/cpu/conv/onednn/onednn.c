@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -59,6 +60,13 @@ static void look_for_tiles(void)
 bool lt_onednn_bf16_is_native(void)
 {
     return lt_onednn_engine() && lt_kernel_bf16_choice(tiles_work);
+}
+
+void lt_onednn_describe(char *out, size_t bytes)
+{
+    const dnnl_version_t *v = dnnl_version();
+    int isa = lt_onednn_engine() ? (int)dnnl_get_effective_cpu_isa() : 0;
+    snprintf(out, bytes, "%d.%d.%d, isa %#x", v->major, v->minor, v->patch, (unsigned)isa);
 }
 
 lt_status lt_onednn_need_room(void) { return lt_need_room((size_t)16 << 20, "oneDNN"); }

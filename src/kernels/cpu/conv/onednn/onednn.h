@@ -17,6 +17,9 @@ lt_status lt_onednn_need_room(void);
    oneDNN's are slower than its float32 ones. */
 bool lt_onednn_bf16_is_native(void);
 
+/* Version, and the instruction set its kernels are chosen for: "2.7.3, isa 0x3ff". */
+void lt_onednn_describe(char *out, size_t bytes);
+
 /* Makes this thread's calls into oneDNN use one thread until lt_onednn_leave(token). */
 int  lt_onednn_enter(void);
 void lt_onednn_leave(int token);
