@@ -135,14 +135,14 @@ static int64_t group_weights(const gradient *g) { return g->weight_rows * 2 * g-
 /* sums (lanes, n): twice loss + its transpose, of rows row.. with rows 0..n-1; zero where there is no row. */
 static void loss_sums(const gradient *g, int64_t row, int64_t n, double *sums)
 {
-    const int64_t lanes = g->m.states->lanes, there = LT_MIN(n, g->n);
-    if (row + lanes <= g->n && lanes == g->isa->lanes) (void)g->isa->turn(sums, n, g->loss + row, g->n, there);
+    const int64_t lanes = g->m.states->lanes, known = LT_MIN(n, g->n);
+    if (row + lanes <= g->n && lanes == g->isa->lanes) (void)g->isa->turn(sums, n, g->loss + row, g->n, known);
     else
         for (int64_t r = 0; r < lanes && row + r < g->n; r++)
-            for (int64_t i = 0; i < there; i++) sums[r * n + i] = g->loss[i * g->n + row + r];
+            for (int64_t i = 0; i < known; i++) sums[r * n + i] = g->loss[i * g->n + row + r];
     for (int64_t r = 0; r < lanes; r++) {
         double *to = sums + r * n;
-        const int64_t end = row + r < g->n ? there : 0;
+        const int64_t end = row + r < g->n ? known : 0;
         const double *loss = g->loss + (end ? (row + r) * g->n : 0);
         for (int64_t i = 0; i < end; i++) to[i] = 2 * (to[i] + loss[i]);
         for (int64_t i = end; i < n; i++) to[i] = 0;
