@@ -71,6 +71,7 @@ size_t lt_fuzz_seed(int index, uint8_t *out, size_t capacity)
         "0OPENQASM 2.0; include \"qelib1.inc\"; qreg a[2]; creg c[2]; u3(0.1, pi/2, -1e-3) a[0]; cx a[0], a[1]; barrier a; cu1(2^3) a[1], a[0];",
         "0include \"stdgates.inc\"; gate g(t) a, b { rz(t) a; cx a, b; inv @ s b; } qubit[2] q; for int i in [0:3] { g(i/2) q[0], q[1]; } pow(-2) @ g(1) q[1], q[0];",
         "0include \"stdgates.inc\"; qubit[4] q; negctrl @ ctrl(2) @ x q[0], q[1], q[2], q[3]; swap q[0:1], q[2:3]; const float a = sin(1)/(2 - arccos(0.1)); p(a) q[-1];",
+        "0include \"hqslib1.inc\"; let b = $3 ++ $0; array[float[64], 2] a = {1, pi/2}; for int i in [0:1] U1q(a[i], 3 % 2) b[{0, -1}]; ZZ b[0], $7;\n#pragma p\n@n\nx $1;",
         "1zz(reps=2, entanglement=circular)", "1pauli(paulis=[Z, XY], alpha=0.7, entanglement=[[0, 1], [2, 0]])", "1strong(layers=2, ranges=[1, 2], imprimitive=CZ)",
         "1demo(layers=2, wires=2, reupload=true)", "1amplitude(wires=3)", "1qaoa(local_field=X, wires=5)", "1iqp(pattern=[[0, 2]])",
     };

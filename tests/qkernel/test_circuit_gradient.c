@@ -137,6 +137,53 @@ LT_TEST(many_rows_agree_with_differences)
     lt_circuit_destroy(c);
 }
 
+/* One group of wires: overlaps of pairs are made once, and sums over rows go through several chunks. */
+LT_TEST(many_rows_of_one_factor_agree_with_differences)
+{
+    lt_map_options opt = lt_map_defaults();
+    lt_circuit *c = NULL;
+    opt.n_features = 3;
+    LT_CHECK_OK(lt_circuit_from_map("strong(layers=2, reupload=true)", &opt, &c));
+    for (int n = 265; c && n <= 281; n += 8) { /* panels of 24 rows end before and behind them */
+        make_data(n, 3, 18, (uint64_t)n);
+        check_gradient(c, "strong", n == 273 ? LT_SIMILARITY_REAL : LT_SIMILARITY_FIDELITY, n, 3);
+    }
+    lt_circuit_destroy(c);
+}
+
+/* Gates on four wires, and others up to `wires` that join them and do nothing. */
+static lt_circuit *padded(int wires)
+{
+    lt_circuit *c = NULL;
+    LT_CHECK_OK(lt_circuit_create(wires, 1, 2, &c));
+    for (int i = 0; c && i < 4; i++) LT_CHECK_OK(lt_circuit_gate(c, "RY", (int[]){ i }, 1, (const char *[]){ "x[0]*w[0] + w[1]" }, 1));
+    for (int i = 0; c && i < 3; i++) LT_CHECK_OK(lt_circuit_gate(c, "RZZ", (int[]){ i, i + 1 }, 2, (const char *[]){ "x[0]" }, 1));
+    for (int i = 3; c && i + 1 < wires; i++) LT_CHECK_OK(lt_circuit_gate(c, "RZZ", (int[]){ i, i + 1 }, 2, (const char *[]){ "0*x[0]" }, 1));
+    if (c) LT_CHECK_OK(lt_circuit_gate(c, "RX", (int[]){ 0 }, 1, (const char *[]){ "x[0]*w[0]" }, 1));
+    return c;
+}
+
+/* From 22 wires on each row is a state of its own, without others beside it. */
+LT_TEST(wires_that_do_nothing_change_nothing)
+{
+    double dw[2][2], dx[2][2];
+    make_data(2, 1, 2, 3);
+    for (int wide = 0; wide < 2; wide++) {
+        lt_gram_options opt = lt_gram_defaults();
+        lt_gram *g = NULL;
+        lt_circuit *c = padded(wide ? 22 : 4);
+        opt.n_workers = 1;
+        LT_CHECK_OK(lt_gram_create_circuit(NULL, &opt, NULL, c, W, 2, &g));
+        LT_CHECK_OK(lt_gram_gradient(g, &(lt_rows){ X, LT_F64, 2, 1, 0 }, LOSS, dw[wide], dx[wide]));
+        lt_gram_destroy(g);
+        lt_circuit_destroy(c);
+    }
+    for (int i = 0; i < 2; i++) {
+        LT_CHECK(fabs(dw[0][i]) > 1e-3 && fabs(dw[0][i] - dw[1][i]) < 1e-12);
+        LT_CHECK(fabs(dx[0][i]) > 1e-3 && fabs(dx[0][i] - dx[1][i]) < 1e-12);
+    }
+}
+
 /* Losses by entries of K, each with its mirror image, since K is symmetric. */
 LT_TEST(losses_agree_with_differences)
 {

@@ -424,6 +424,12 @@ LT_TEST(mistakes_are_named)
     LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ (double[]){ 0.5, 1.5 }, LT_F64, 2, 1, 0 }, NULL, K), LT_ERR_ARGUMENT,
                    "line 1, column 10: arccos(x[0]) is not a number for row 1 of X, where x[0] is 1.5");
     LT_CHECK_FAILS(lt_gram_fill(g, &rows_x, NULL, K), LT_ERR_ARGUMENT, "X has 5 columns, and the circuit has 1 features");
+    double many[200] = { 0 };
+    many[150] = 1.5;
+    many[180] = NAN; /* rows are checked many at once: the first one is named */
+    LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ many, LT_F64, 200, 1, 0 }, NULL, K), LT_ERR_ARGUMENT, "not a number for row 150 of X, where x[0] is 1.5");
+    many[150] = 0;
+    LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ many, LT_F64, 200, 1, 0 }, NULL, K), LT_ERR_ARGUMENT, "X is nan at row 180, column 0");
     lt_gram_destroy(g);
     lt_circuit_destroy(c);
     c = circuit_of("amplitude", Q);

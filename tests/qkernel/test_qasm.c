@@ -124,6 +124,34 @@ static void check_round_trip(const lt_circuit *c, const char *what)
 }
 
 /* A gate without a body is no gate, also undone, repeated or controlled before there is any other (found by fuzz_qasm). */
+/* As Qiskit, pytket, PennyLane and people write. */
+LT_TEST(programs_of_other_hands)
+{
+    static const char *const same[][2] = {
+        { STD "ry(0.3) $10; rz(0.9) $100; h $2; h $10; cx $2, $100;", STD "qubit[3] q; ry(0.3) q[1]; rz(0.9) q[2]; h q[0]; h q[1]; cx q[0], q[2];" }, /* $2, $10, $100 */
+        { "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[2]; h q; gphase(0.4) q[0],q[1]; u(0.1,0.2,0.3) q[0]; u0(1) q[1];",
+          STD "qubit[2] q; h q; gphase(0.4); u3(0.1, 0.2, 0.3) q[0];" },
+        { "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[4]; h q; t q[1]; sx q[2]; rccx q[0],q[1],q[2]; rc3x q[0],q[1],q[2],q[3]; c3sqrtx q[0],q[1],q[2],q[3];",
+          STD "qubit[4] q; h q; t q[1]; sx q[2]; h q[2]; t q[2]; cx q[1], q[2]; tdg q[2]; cx q[0], q[2]; t q[2]; cx q[1], q[2]; tdg q[2]; h q[2];"
+          "h q[3]; t q[3]; cx q[2], q[3]; tdg q[3]; h q[3]; cx q[0], q[3]; t q[3]; cx q[1], q[3]; tdg q[3]; cx q[0], q[3]; t q[3]; cx q[1], q[3]; tdg q[3]; h q[3]; t q[3];"
+          "cx q[2], q[3]; tdg q[3]; h q[3]; ctrl @ csx q[0], q[1], q[2]; ctrl @ inv @ csx q[0], q[1], q[2]; ctrl(3) @ sx q[0], q[1], q[2], q[3];" },
+        { "OPENQASM 2.0; include \"hqslib1.inc\"; qreg q[2]; h q; U1q(0.3, 0.5) q[0]; Rz(0.2) q[1]; ZZ q[0],q[1]; RZZ(0.4) q[0],q[1]; Rxxyyzz(0.1,0.2,0.3) q[0],q[1];",
+          STD "qubit[2] q; h q; rz(-0.5) q[0]; rx(0.3) q[0]; rz(0.5) q[0]; rz(0.2) q[1]; rzz(pi/2 + 0.4) q[0], q[1]; rxx(0.1) q[0], q[1]; ryy(0.2) q[0], q[1]; rzz(0.3) q[0], q[1];" },
+        { STD "gate csx a, b { ctrl @ rx(0.3) a, b; } qubit[2] q; h q; csx q[0], q[1];", STD "qubit[2] q; h q; crx(0.3) q[0], q[1];" },
+        { HEAD "for uint i in [0:2] { cx q[i], q[(i + 1) % 3]; }", HEAD "cx q[0], q[1]; cx q[1], q[2]; cx q[2], q[0];" },
+        { HEAD "for uint i in [0:1] cx q[i], q[i + 1]; t q[0];", HEAD "cx q[0], q[1]; cx q[1], q[2]; t q[0];" },
+        { HEAD "for int i in [1:0] for int j in [0:2] { h q[j]; } for int i in [1:0] h q[i]; t q[0];", HEAD "t q[0];" },
+        { STD "qubit[2] u; qubit[1] v; let q = u ++ v; h q; ry(0.3) q[1]; rz(0.9) q[2]; cx q[1], v[0];", HEAD "cx q[1], q[2];" },
+        { HEAD "let r = q[2:-1:0]; t r[0]; let a = r[{0, -1}] ++ q[1]; cx a[0], a[1]; s a[2];", HEAD "t q[2]; cx q[2], q[0]; s q[1];" },
+        { HEAD "cx q[{0, 1}], q[{1, 2}]; h q[-2:-1];", HEAD "cx q[0], q[1]; cx q[1], q[2]; h q[1:2];" },
+        { HEAD "array[float[64], 3] a = {0.1, pi/2, 3}; const array[int[32], 2] k = {2, 0}; rx(a[1]*a[0]) q[k[0]]; ry(a[2]) q[k[1]];", HEAD "rx(pi/2*0.1) q[2]; ry(3) q[0];" },
+        { INPUT "array[float[64], 2] a = {x[0]*w[1], x[1]}; for int i in [0:1] rx(a[i]) q[i];", INPUT "rx(x[0]*w[1]) q[0]; rx(x[1]) q[1];" },
+        { "OPENQASM 3.0;\n#pragma some { thing\n" "include \"stdgates.inc\";\npragma other }\n@note \"h q\"\nqubit[3] q;\nh q; ry(0.3) q[1];\n@last\nrz(0.9) q[2];", HEAD },
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        check_same(same[i][0], same[i][1]);
+}
+
 LT_TEST(empty_gates_under_modifiers)
 {
     check_same("include \"stdgates.inc\"; gate g(t) a, b { } qubit[3] q; inv @ g(1) q[0], q[1]; pow(-2) @ g(1) q[1], q[0]; ctrl @ g(2) q[0], q[1], q[2]; h q;",
@@ -203,7 +231,19 @@ LT_TEST(mistakes_have_a_line_and_a_column)
         { STD "qubit q; x q \"", "column" },
         { STD "qubit q; /* never ends", "unreadable text" },
         { STD "qubit q; x q; \x01", "column" },
-        { STD "let a = q;", "aliases" },
+        { STD "let a = q;", "column 45: unknown qubits 'q'" },
+        { STD "qubit[2] q; let a = q[0:5];", "wire 5 of q, which has 2" },
+        { STD "qubit[2] q; let q = q;", "'q' is declared already" },
+        { STD "qubit[3] q; h q[{0, 7}];", "column 57: wire 7 of q, which has 3" },
+        { STD "x $9999;", "'9999', expected the number of a physical qubit below 4096" },
+        { STD "cx $4, $4;", "CX names wire 0 twice" },
+        { STD "gate g a { x $0; }", "'$', expected a qubit" },
+        { STD "array[float[64], 2] a = {1};", "1 values for an array of 2" },
+        { STD "array[float[64], 2, 2] a = {{1, 2}, {3, 4}};", "arrays have one dimension" },
+        { STD "qubit q; rx(1 % 0) q;", "1 % 0, expected whole numbers" },
+        { STD "qubit q; rx(1.5 % 2) q;", "1.5 % 2, expected whole numbers" },
+        { STD "input float x; qubit q; rx(x % 2) q;", "% of what is not a constant" },
+        { STD "qubit q; for int i in [1:0] h q", "the end of the text, expected '}'" },
         { STD "def f() { }", "subroutines" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

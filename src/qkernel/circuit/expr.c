@@ -91,6 +91,22 @@ double lt_expr_apply(lt_expr_op op, double a, double b)
     }
 }
 
+enum { CONSTANT_DEPTH = 500 };
+
+static bool constant(const lt_exprs *e, int32_t node, int depth, double *value)
+{
+    const lt_expr_node *n = &e->node[node];
+    double a = 0, b = 0;
+    if (n->needs || depth > CONSTANT_DEPTH) return false;
+    if (n->op == LT_EXPR_NUMBER) a = n->value;
+    if (n->op >= LT_EXPR_ADD && !constant(e, n->a, depth + 1, &a)) return false;
+    if (n->op >= LT_EXPR_ADD && n->op <= LT_EXPR_POW && !constant(e, n->b, depth + 1, &b)) return false;
+    *value = lt_expr_apply(n->op, a, b);
+    return true;
+}
+
+bool lt_expr_constant(const lt_exprs *e, int32_t node, double *value) { return constant(e, node, 0, value); }
+
 /* By the base where the exponent is 0 or the base is 0, and by the exponent where the base is not positive, limits are taken:
    x^2 at 0 has slope 0, and an exponent that is a number has none. */
 static void power_slopes(double a, double b, double v, double *da, double *db)

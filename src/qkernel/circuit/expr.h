@@ -49,6 +49,8 @@ lt_status lt_expr_parse(const char *text, lt_exprs *e, int64_t n_features, int64
 typedef int (*lt_expr_leaf_text)(void *ctx, lt_expr_op op, int32_t index, char *to, size_t bytes);
 bool lt_expr_text(const lt_exprs *e, int32_t node, lt_expr_leaf_text leaf, void *ctx, char *to, size_t bytes);
 
+/* The value of a node that depends on neither x nor w; false where it does, or is too deep. */
+bool lt_expr_constant(const lt_exprs *e, int32_t node, double *value);
 /* One value of an expression of numbers alone, or with x and w given (may be NULL where not needed). */
 double lt_expr_apply(lt_expr_op op, double a, double b);
 /* Partial derivatives of the operation at operands a, b and value v. */

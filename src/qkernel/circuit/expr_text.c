@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,14 +97,27 @@ static lt_status read_power(reader *r, int32_t *node)
     return LT_OK;
 }
 
+/* a % b, with the sign of a: of whole numbers, as indices are. */
+static lt_status remainder_of(reader *r, const lt_script_word *at, int32_t b, int32_t *node)
+{
+    double x = 0, y = 0;
+    if (!lt_expr_constant(r->e, *node, &x) || !lt_expr_constant(r->e, b, &y)) return lt_script_fail(r->s, at, "%% of what is not a constant");
+    if (x != floor(x) || y != floor(y) || y == 0) return lt_script_fail(r->s, at, "%.17g %% %.17g, expected whole numbers and no division by 0", x, y);
+    return made(r, lt_expr_number(r->e, fmod(x, y)), at, node);
+}
+
 static lt_status read_product(reader *r, int32_t *node)
 {
     LT_TRY(read_power(r, node));
-    while (lt_script_sees(r->s, '*') || lt_script_sees(r->s, '/')) {
+    while (lt_script_sees(r->s, '*') || lt_script_sees(r->s, '/') || lt_script_sees(r->s, '%')) {
         lt_script_word at = r->s->word;
         int32_t b;
         lt_script_next(r->s);
         LT_TRY(read_power(r, &b));
+        if (at.sign == '%') {
+            LT_TRY(remainder_of(r, &at, b, node));
+            continue;
+        }
         LT_TRY(made(r, lt_expr_binary(r->e, at.sign == '*' ? LT_EXPR_MUL : LT_EXPR_DIV, *node, b), &at, node));
     }
     return LT_OK;

@@ -102,6 +102,12 @@ void lt_script_next(lt_script *s)
     s->word = w;
 }
 
+void lt_script_skip_line(lt_script *s)
+{
+    while (s->at < s->n_bytes && s->text[s->at] != '\n') step(s);
+    lt_script_next(s);
+}
+
 void lt_script_open(lt_script *s, const char *name, const char *text, size_t n_bytes)
 {
     *s = (lt_script){ .name = name, .text = text, .n_bytes = n_bytes, .line = 1, .column = 1 };

@@ -34,6 +34,7 @@ enum { LT_SCRIPT_MAX_DEPTH = 200 };
 /* Begins with the first word. */
 void lt_script_open(lt_script *s, const char *name, const char *text, size_t n_bytes);
 void lt_script_next(lt_script *s);
+void lt_script_skip_line(lt_script *s); /* to the first word of the next line */
 
 bool lt_script_word_is(const lt_script_word *w, const char *name);       /* a name, and this one */
 bool lt_script_sees(const lt_script *s, int sign);          /* the word at hand is this sign */

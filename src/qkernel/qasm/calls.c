@@ -11,12 +11,13 @@
 static const struct { const char *name; lt_gate_kind kind; } others[] = {
     { "CX", LT_GATE_CX }, { "phase", LT_GATE_P }, { "u1", LT_GATE_P }, { "cphase", LT_GATE_CP }, { "cu1", LT_GATE_CP }, { "rxx", LT_GATE_RXX },
     { "ryy", LT_GATE_RYY }, { "rzz", LT_GATE_RZZ }, { "iswap", LT_GATE_ISWAP }, { "sxdg", LT_GATE_SXDG },
+    { "u", LT_GATE_U3 },
 };
 
 /* Gates known in every program; the rest needs the include. u3 is not U3 here: its phase differs, see add_standard (decision 167). */
 static lt_gate_kind standard_gate(const lt_qasm *r, const lt_script_word *w)
 {
-    if (lt_script_word_is(w, "gphase") && r->version == 3) return LT_GATE_GPHASE;
+    if (lt_script_word_is(w, "gphase")) return LT_GATE_GPHASE;
     if (lt_script_word_is(w, "U")) return LT_GATE_U3;
     if (lt_script_word_is(w, "CX") && r->version == 2) return LT_GATE_CX;
     if (!r->standard) return LT_GATE_COUNT;
@@ -27,20 +28,12 @@ static lt_gate_kind standard_gate(const lt_qasm *r, const lt_script_word *w)
     return LT_GATE_COUNT;
 }
 
-/* Gates that are made of others, whose first wire controls. */
-enum { DERIVED_NONE, DERIVED_U2, DERIVED_CU3, DERIVED_CU, DERIVED_CSX, DERIVED_C3X, DERIVED_C4X, DERIVED_CCZ };
-static const struct { const char *name; int which, n_wires, n_angles; } derived[] = {
-    { "u2", DERIVED_U2, 1, 2 }, { "cu3", DERIVED_CU3, 2, 3 }, { "cu", DERIVED_CU, 2, 4 }, { "csx", DERIVED_CSX, 2, 0 }, { "ccz", DERIVED_CCZ, 3, 0 },
-    { "c3x", DERIVED_C3X, 4, 0 }, { "c4x", DERIVED_C4X, 5, 0 },
-};
-
 /* ---- a call ---- */
 
 typedef struct call {
     lt_script_word name;
     const lt_qasm_gate *gate;      /* defined in the program; or … */
-    lt_gate_kind kind;             /* … a standard one; or … */
-    int          derived;          /* … an entry of that table, from 1 */
+    lt_gate_kind kind;             /* … a standard one */
     int32_t      angle[LT_QASM_MAX_PARAMETERS];
     int          n_angles, n_wires; /* n_wires: of the gate, without modifiers' */
     int          n_controls;
@@ -63,30 +56,12 @@ static int32_t half_of(lt_qasm *r, int32_t a, double sign)
 static int32_t sum_of(lt_qasm *r, int32_t a, int32_t b) { return lt_expr_binary(&r->c->exprs, LT_EXPR_ADD, a, b); }
 
 /* The language fixes phases that matter under control: U is RZ RY RZ in version 2, that times e^{i(theta + phi + lambda)/2} in version 3;
-   u3 and u2 are RZ RY RZ in both. U3 of the table is RZ RY RZ times e^{i(phi + lambda)/2}. */
+   u3 and u are RZ RY RZ in both. U3 of the table is RZ RY RZ times e^{i(phi + lambda)/2}. */
 static lt_status add_u3(lt_qasm *r, bool builtin, int n_controls, const int32_t *wires, const int32_t *angle)
 {
     int32_t phase = r->version == 3 && builtin ? half_of(r, angle[0], 1) : half_of(r, sum_of(r, angle[1], angle[2]), -1);
     LT_TRY(add(r, LT_GATE_U3, n_controls, wires, n_controls + 1, angle, 3));
     return add(r, LT_GATE_GPHASE, n_controls, wires, n_controls, &phase, 1);
-}
-
-/* cu3 is the controlled U3 of the table; cu has a phase of its own on the control. */
-static lt_status add_derived(lt_qasm *r, const call *k, const int32_t *wires)
-{
-    int32_t quarter = lt_expr_leaf(&r->c->exprs, LT_EXPR_PI, 0), u2[3];
-    switch (derived[k->derived - 1].which) {
-    case DERIVED_U2:
-        u2[0] = half_of(r, quarter, 1), u2[1] = k->angle[0], u2[2] = k->angle[1];
-        return add_u3(r, false, 0, wires, u2);
-    case DERIVED_CU3: return add(r, LT_GATE_U3, 1, wires, 2, k->angle, 3);
-    case DERIVED_CU:
-        LT_TRY(add(r, LT_GATE_P, 0, wires, 1, k->angle + 3, 1));
-        return add(r, LT_GATE_U3, 1, wires, 2, k->angle, 3);
-    case DERIVED_CSX: return add(r, LT_GATE_SX, 1, wires, 2, NULL, 0);
-    case DERIVED_CCZ: return add(r, LT_GATE_Z, 2, wires, 3, NULL, 0);
-    default: return add(r, LT_GATE_X, k->n_wires - 1, wires, k->n_wires, NULL, 0);
-    }
 }
 
 /* The body is read again with the gate's parameters and wires in their place. */
@@ -117,7 +92,6 @@ static lt_status run_body(lt_qasm *r, const call *k, const int32_t *wires)
 static lt_status add_once(lt_qasm *r, const call *k, const int32_t *wires)
 {
     if (k->gate) return run_body(r, k, wires);
-    if (k->derived) return lt_qasm_blame(r, &k->name, add_derived(r, k, wires));
     if (k->kind == LT_GATE_U3) return lt_qasm_blame(r, &k->name, add_u3(r, lt_script_word_is(&k->name, "U"), 0, wires, k->angle));
     return lt_qasm_blame(r, &k->name, add(r, k->kind, 0, wires, k->n_wires, k->angle, k->n_angles));
 }
@@ -211,54 +185,8 @@ static lt_status add_call(lt_qasm *r, const call *k, const int32_t *wires)
 
 /* ---- operands ---- */
 
-typedef struct operand { int64_t first, n, step; } operand; /* wires first, first + step, … */
-
-static lt_status read_index(lt_qasm *r, const lt_qasm_register *g, operand *o)
-{
-    const lt_script_word at = r->s.word;
-    int64_t a, b;
-    LT_TRY(lt_qasm_whole(r, "an index", &a));
-    b = a;
-    o->step = 1;
-    if (lt_script_takes(&r->s, ':')) {
-        LT_TRY(lt_qasm_whole(r, "an index", &b));
-        if (lt_script_takes(&r->s, ':')) {
-            o->step = b;
-            LT_TRY(lt_qasm_whole(r, "an index", &b));
-        }
-    } else if (a < 0) a = b = a + g->n; /* counted from the end */
-    if (o->step == 0 || a < 0 || b < 0 || a >= g->n || b >= g->n || (b - a) / o->step < 0)
-        return lt_script_fail(&r->s, &at, "wire %lld of %.*s, which has %lld", (long long)(a < 0 || a >= g->n ? a : b), g->name.length, g->name.text, (long long)g->n);
-    o->first = g->first + a;
-    o->n = (b - a) / o->step + 1;
-    return lt_script_expect(&r->s, ']', "after the index");
-}
-
-static lt_status read_operand(lt_qasm *r, operand *o)
-{
-    const lt_script_word name = r->s.word;
-    if (name.kind != LT_SCRIPT_NAME) return lt_script_fail(&r->s, &name, "%s, expected a qubit", lt_script_word_str(&name).s);
-    lt_script_next(&r->s);
-    if (r->inside) {
-        for (int i = 0; i < r->inside->n_operands; i++)
-            if (lt_qasm_same(r->inside->operand[i], &name)) {
-                *o = (operand){ r->operand[i], 1, 1 };
-                return LT_OK;
-            }
-        return lt_script_fail(&r->s, &name, "%s is no qubit of this gate", lt_script_word_str(&name).s);
-    }
-    for (int64_t i = 0; i < r->n_registers; i++) {
-        const lt_qasm_register g = r->registers[i];
-        if (!lt_qasm_same(g.name, &name)) continue;
-        if (g.classical) return lt_script_fail(&r->s, &name, "%s holds bits, expected qubits", lt_script_word_str(&name).s);
-        *o = (operand){ g.first, g.n, 1 };
-        return lt_script_takes(&r->s, '[') ? read_index(r, &g, o) : LT_OK;
-    }
-    return lt_script_fail(&r->s, &name, "unknown qubits %s", lt_script_word_str(&name).s);
-}
-
 /* Registers of one length, and single qubits as often as needed. */
-static lt_status add_for_all(lt_qasm *r, const call *k, const operand *o, int n)
+static lt_status add_for_all(lt_qasm *r, const call *k, const lt_qasm_operand *o, int n)
 {
     int64_t rounds = 1;
     int32_t wires[LT_QASM_MAX_OPERANDS];
@@ -268,25 +196,39 @@ static lt_status add_for_all(lt_qasm *r, const call *k, const operand *o, int n)
         rounds = LT_MAX(rounds, o[i].n);
     }
     for (int64_t round = 0; round < rounds; round++) {
-        for (int i = 0; i < n; i++) wires[i] = (int32_t)(o[i].first + (o[i].n > 1 ? round * o[i].step : 0));
+        for (int i = 0; i < n; i++) wires[i] = lt_qasm_operand_wire(r, &o[i], o[i].n > 1 ? round : 0);
         LT_TRY(add_call(r, k, wires));
     }
     return LT_OK;
 }
 
+/* PennyLane writes global phases into version 2, which has none, with all qubits behind them. */
+static lt_status skip_operands_of_phase(lt_qasm *r, const call *k)
+{
+    lt_qasm_operand o;
+    if (k->gate || k->kind != LT_GATE_GPHASE || r->version != 2 || lt_script_sees(&r->s, ';')) return LT_OK;
+    do LT_TRY(lt_qasm_operand_read(r, &o));
+    while (lt_script_takes(&r->s, ','));
+    return LT_OK;
+}
+
 static lt_status read_operands(lt_qasm *r, const call *k)
 {
-    operand o[LT_QASM_MAX_OPERANDS];
+    lt_qasm_operand o[LT_QASM_MAX_OPERANDS];
+    const int64_t n_listed = r->n_wires; /* lists of indices go behind */
     int n = 0, want = k->n_controls + k->n_wires;
+    if (want == 0) LT_TRY(skip_operands_of_phase(r, k));
     while (n < want) {
         if (n > 0 && !lt_script_takes(&r->s, ',')) break;
-        LT_TRY(read_operand(r, &o[n]));
+        LT_TRY(lt_qasm_operand_read(r, &o[n]));
         n++;
     }
     if (n < want || lt_script_sees(&r->s, ','))
         return lt_script_fail(&r->s, &k->name, "%s on %s%d qubits, expected %d", lt_script_word_str(&k->name).s, n < want ? "" : "more than ", n, want);
     LT_TRY(lt_script_expect(&r->s, ';', "at the end of the statement"));
-    return add_for_all(r, k, o, n);
+    LT_TRY(add_for_all(r, k, o, n));
+    r->n_wires = n_listed;
+    return LT_OK;
 }
 
 /* ---- reading ---- */
@@ -326,13 +268,6 @@ static lt_status find_gate(lt_qasm *r, call *k, int *n_angles)
             k->gate = &r->gate[i];
             k->n_wires = k->gate->n_operands;
             *n_angles = k->gate->n_parameters;
-            return LT_OK;
-        }
-    for (size_t i = 0; r->standard && i < LT_LEN(derived); i++)
-        if (lt_script_word_is(&k->name, derived[i].name)) {
-            k->derived = (int)i + 1;
-            k->n_wires = derived[i].n_wires;
-            *n_angles = derived[i].n_angles;
             return LT_OK;
         }
     k->kind = standard_gate(r, &k->name);
@@ -423,10 +358,10 @@ lt_status lt_qasm_definition(lt_qasm *r)
     const lt_script_word name = r->s.word;
     if (name.kind != LT_SCRIPT_NAME) return lt_script_fail(&r->s, &name, "%s, expected the gate's name", lt_script_word_str(&name).s);
     for (int64_t i = 0; i < r->n_gates; i++)
-        if (lt_qasm_same(r->gate[i].name, &name)) return lt_script_fail(&r->s, &name, "gate %s is defined already", lt_script_word_str(&name).s);
+        if (lt_qasm_same(r->gate[i].name, &name) && !r->gate[i].library) return lt_script_fail(&r->s, &name, "gate %s is defined already", lt_script_word_str(&name).s);
     LT_TRY(lt_qasm_grow(&r->gate, r->n_gates, &r->gate_capacity, sizeof *r->gate));
     lt_qasm_gate *g = &r->gate[r->n_gates];
-    *g = (lt_qasm_gate){ .name = lt_qasm_name_of(&name) };
+    *g = (lt_qasm_gate){ .name = lt_qasm_name_of(&name), .library = r->in_library };
     lt_script_next(&r->s);
     if (lt_script_takes(&r->s, '(') && !lt_script_takes(&r->s, ')')) {
         LT_TRY(read_names(r, g->parameter, LT_QASM_MAX_PARAMETERS, &g->n_parameters, "a parameter's name"));

@@ -54,6 +54,7 @@ static lt_status finish(lt_qasm *r)
     if (lt_script_sees(&r->s, '}')) return lt_script_fail(&r->s, &r->s.word, "'}' without a block before it");
     if (r->c->n_qubits < 1) return lt_script_fail(&r->s, &r->s.word, "no qubits are declared");
     LT_TRY(number_inputs(r));
+    lt_qasm_sort_physical(r);
     if (r->c->n_weights) r->c->weights = lt_shape1(r->c->n_weights);
     return LT_OK;
 }
@@ -76,6 +77,9 @@ lt_status lt_circuit_from_qasm(const char *text, size_t n_bytes, const char *nam
     lt_free(r.symbol);
     lt_free(r.gate);
     lt_free(r.input);
+    lt_free(r.wire);
+    lt_free(r.physical);
+    lt_free(r.element);
     if (s) {
         lt_circuit_destroy(r.c);
         return s;

@@ -39,8 +39,8 @@ static lt_status add_register(lt_qasm *r, const lt_script_word *name, int64_t n,
     if (n < 1 || r->c->n_qubits + (classical ? 0 : n) > LT_CIRCUIT_MAX_QUBITS)
         return lt_script_fail(&r->s, at, "%lld qubits in %s, expected 1 to %d in all", (long long)n, lt_script_word_str(name).s, LT_CIRCUIT_MAX_QUBITS);
     LT_TRY(lt_qasm_grow(&r->registers, r->n_registers, &r->register_capacity, sizeof *r->registers));
-    r->registers[r->n_registers++] = (lt_qasm_register){ lt_qasm_name_of(name), r->c->n_qubits, n, classical };
-    if (!classical) r->c->n_qubits += n;
+    r->registers[r->n_registers++] = (lt_qasm_register){ lt_qasm_name_of(name), r->n_wires, n, classical };
+    for (int64_t i = 0; !classical && i < n; i++) LT_TRY(lt_qasm_add_wire(r, (int32_t)r->c->n_qubits++));
     return LT_OK;
 }
 
@@ -123,11 +123,72 @@ static lt_status read_input(lt_qasm *r, const lt_script_word *at)
     return end_statement(r);
 }
 
+static bool takes_join(lt_qasm *r) /* ++ */
+{
+    lt_script ahead = r->s;
+    if (!lt_script_takes(&ahead, '+') || !lt_script_takes(&ahead, '+')) return false;
+    r->s = ahead;
+    return true;
+}
+
+/* let a = b[0:2] ++ c[{1, 3}] ++ $5; */
+static lt_status read_alias(lt_qasm *r, const lt_script_word *at)
+{
+    lt_script_word name;
+    LT_TRY(only_outside(r, at));
+    LT_TRY(take_name(r, "the alias's name", &name));
+    LT_TRY(check_free(r, &name));
+    LT_TRY(lt_script_expect(&r->s, '=', "and qubits after the name"));
+    const int64_t first = r->n_wires;
+    do {
+        const int64_t before = r->n_wires;
+        lt_qasm_operand o;
+        LT_TRY(lt_qasm_operand_read(r, &o));
+        if (o.wire < 0 && o.first == before) continue; /* a list of indices: it lies where it should */
+        for (int64_t i = 0; i < o.n; i++) LT_TRY(lt_qasm_add_wire(r, lt_qasm_operand_wire(r, &o, i)));
+    } while (takes_join(r));
+    LT_TRY(lt_qasm_grow(&r->registers, r->n_registers, &r->register_capacity, sizeof *r->registers));
+    r->registers[r->n_registers++] = (lt_qasm_register){ .name = lt_qasm_name_of(&name), .first = first, .n = r->n_wires - first };
+    return end_statement(r);
+}
+
+/* array[float[64], 3] a = {0.1, pi/2, 3}; behind the word array. */
+static lt_status read_array(lt_qasm *r)
+{
+    lt_script_word name;
+    int64_t n, found = 0;
+    LT_TRY(lt_script_expect(&r->s, '[', "after array"));
+    LT_TRY(skip_type(r));
+    LT_TRY(lt_script_expect(&r->s, ',', "between the type and the size"));
+    LT_TRY(lt_qasm_whole(r, "a size", &n));
+    LT_TRY(lt_script_expect(&r->s, ']', "after the size: arrays have one dimension"));
+    LT_TRY(take_name(r, "a name", &name));
+    LT_TRY(check_free(r, &name));
+    LT_TRY(lt_script_expect(&r->s, '=', "and values after the name"));
+    LT_TRY(lt_script_expect(&r->s, '{', "before the values"));
+    const int64_t first = r->n_elements;
+    do {
+        int32_t node;
+        LT_TRY(lt_qasm_angle(r, &node));
+        LT_TRY(lt_qasm_grow(&r->element, r->n_elements, &r->element_capacity, sizeof *r->element));
+        r->element[r->n_elements++] = node;
+        found++;
+    } while (lt_script_takes(&r->s, ','));
+    LT_TRY(lt_script_expect(&r->s, '}', "after the values"));
+    if (found != n) return lt_script_fail(&r->s, &name, "%lld values for an array of %lld", (long long)found, (long long)n);
+    LT_TRY(lt_qasm_define(r, (lt_qasm_symbol){ lt_qasm_name_of(&name), -1, LT_EXPR_NUMBER, first, n }));
+    return end_statement(r);
+}
+
 /* const float[64] a = 2*pi; also without const: a name for an expression, which nothing changes afterwards. */
 static lt_status read_value(lt_qasm *r)
 {
     lt_script_word name;
     int32_t node;
+    if (lt_script_word_is(&r->s.word, "array")) {
+        lt_script_next(&r->s);
+        return read_array(r);
+    }
     LT_TRY(skip_type(r));
     LT_TRY(take_name(r, "a name", &name));
     LT_TRY(check_free(r, &name));
@@ -150,34 +211,43 @@ static lt_status read_version(lt_qasm *r, const lt_script_word *at)
     return end_statement(r);
 }
 
+/* Of a library the gates are read that the table lacks. */
 static lt_status read_include(lt_qasm *r)
 {
     const lt_script_word w = r->s.word;
-    static const char *const files[] = { "stdgates.inc", "qelib1.inc" };
-    bool known = false;
-    for (size_t i = 0; i < LT_LEN(files); i++)
-        known |= w.kind == LT_SCRIPT_STRING && strlen(files[i]) == (size_t)w.length && !strncmp(files[i], w.text, (size_t)w.length);
-    if (!known) return lt_script_fail(&r->s, &w, "include %s, expected \"stdgates.inc\" or \"qelib1.inc\"", lt_script_word_str(&w).s);
-    r->standard = true;
+    const char *text = lt_qasm_library(&w);
+    if (!text) return lt_script_fail(&r->s, &w, "include %s, expected \"stdgates.inc\", \"qelib1.inc\" or \"hqslib1.inc\"", lt_script_word_str(&w).s);
     lt_script_next(&r->s);
-    return end_statement(r);
+    LT_TRY(end_statement(r));
+    const lt_script after = r->s;
+    r->standard = r->in_library = true;
+    lt_script_open(&r->s, "library", text, strlen(text));
+    LT_TRY(lt_qasm_statements(r));
+    r->in_library = false;
+    r->s = after;
+    return LT_OK;
 }
 
 /* ---- loops ---- */
 
-static lt_status skip_block(lt_qasm *r)
+/* To the end of a block whose '{' is behind, or of a statement, which may end with a block of its own. */
+static lt_status skip_body(lt_qasm *r, bool block)
 {
-    int open = 1;
-    while (open > 0) {
+    int open = block;
+    bool ended = false;
+    while (!ended) {
         if (r->s.word.kind == LT_SCRIPT_END || r->s.word.kind == LT_SCRIPT_BAD) return lt_script_fail(&r->s, &r->s.word, "%s, expected '}' at the end of a block", lt_script_word_str(&r->s.word).s);
         open += lt_script_sees(&r->s, '{') - lt_script_sees(&r->s, '}');
+        ended = open == 0 && (lt_script_sees(&r->s, '}') || lt_script_sees(&r->s, ';'));
         lt_script_next(&r->s);
     }
     return LT_OK;
 }
 
+static lt_status read_statement(lt_qasm *r);
+
 /* One round: the body is read from its beginning with the variable set. */
-static lt_status run_round(lt_qasm *r, const lt_script *body, const lt_script_word *name, int64_t value)
+static lt_status run_round(lt_qasm *r, const lt_script *body, bool block, const lt_script_word *name, int64_t value)
 {
     const int64_t n_symbols = r->n_symbols;
     int32_t node = lt_expr_number(&r->c->exprs, (double)value);
@@ -185,10 +255,11 @@ static lt_status run_round(lt_qasm *r, const lt_script *body, const lt_script_wo
     r->s = *body;
     LT_TRY(lt_qasm_define(r, (lt_qasm_symbol){ .name = lt_qasm_name_of(name), .node = node }));
     r->depth++;
-    LT_TRY(lt_qasm_statements(r));
+    if (block) LT_TRY(lt_qasm_statements(r));
+    else LT_TRY(read_statement(r));
     r->depth--;
     r->n_symbols = n_symbols;
-    return lt_script_expect(&r->s, '}', "at the end of the loop");
+    return block ? lt_script_expect(&r->s, '}', "at the end of the loop") : LT_OK;
 }
 
 enum { MAX_LISTED = 64 };
@@ -230,13 +301,13 @@ static lt_status read_for(lt_qasm *r)
     if (!lt_script_word_is(&r->s.word, "in")) return lt_script_fail(&r->s, &r->s.word, "%s, expected in", lt_script_word_str(&r->s.word).s);
     lt_script_next(&r->s);
     LT_TRY(read_range(r, &first, &step, &last, listed, &n_listed));
-    LT_TRY(lt_script_expect(&r->s, '{', "before the body of a loop"));
+    const bool block = lt_script_takes(&r->s, '{');
     if (r->depth >= LT_QASM_MAX_DEPTH) return lt_script_fail(&r->s, &at, "more than %d loops and calls inside each other", LT_QASM_MAX_DEPTH);
     const lt_script body = r->s;
     bool any = false;
-    for (int i = 0; i < n_listed; i++, any = true) LT_TRY(run_round(r, &body, &name, listed[i]));
-    for (int64_t v = first; n_listed < 0 && (step > 0 ? v <= last : v >= last); v += step, any = true) LT_TRY(run_round(r, &body, &name, v));
-    return any ? LT_OK : skip_block(r);
+    for (int i = 0; i < n_listed; i++, any = true) LT_TRY(run_round(r, &body, block, &name, listed[i]));
+    for (int64_t v = first; n_listed < 0 && (step > 0 ? v <= last : v >= last); v += step, any = true) LT_TRY(run_round(r, &body, block, &name, v));
+    return any ? LT_OK : skip_body(r, block);
 }
 
 /* ---- statements ---- */
@@ -250,7 +321,7 @@ static lt_status refuse(lt_qasm *r, const lt_script_word *at)
         { "extern", "extern functions are not supported" }, { "opaque", "opaque gates have no definition" }, { "delay", "timing is not supported" },
         { "box", "timing is not supported" }, { "stretch", "timing is not supported" }, { "duration", "timing is not supported" }, { "defcal", "calibrations are not supported" },
         { "cal", "calibrations are not supported" }, { "defcalgrammar", "calibrations are not supported" }, { "output", "outputs are not supported" },
-        { "bool", "classical variables are not supported" }, { "complex", "classical variables are not supported" }, { "let", "aliases of registers are not supported" },
+        { "bool", "classical variables are not supported" }, { "complex", "classical variables are not supported" },
         { "break", "classical control is not supported" }, { "continue", "classical control is not supported" }, { "end", "classical control is not supported" },
     };
     for (size_t i = 0; i < LT_LEN(refused); i++)
@@ -271,8 +342,8 @@ static lt_status skip_barrier(lt_qasm *r)
 /* Whether the word is one of these statements; *status is then what came of it. */
 static bool read_known(lt_qasm *r, const lt_script_word *at, lt_status *status)
 {
-    enum { VERSION, INCLUDE, QUBIT, BIT, QREG, CREG, INPUT, CONST, GATE, FOR, BARRIER };
-    static const char *const words[] = { "OPENQASM", "include", "qubit", "bit", "qreg", "creg", "input", "const", "gate", "for", "barrier" };
+    enum { VERSION, INCLUDE, QUBIT, BIT, QREG, CREG, INPUT, CONST, ARRAY, LET, GATE, FOR, BARRIER };
+    static const char *const words[] = { "OPENQASM", "include", "qubit", "bit", "qreg", "creg", "input", "const", "array", "let", "gate", "for", "barrier" };
     int which = -1;
     for (size_t i = 0; i < LT_LEN(words); i++)
         if (lt_script_word_is(at, words[i])) which = (int)i;
@@ -285,6 +356,8 @@ static bool read_known(lt_qasm *r, const lt_script_word *at, lt_status *status)
     case QREG: case CREG: *status = read_register(r, at, true, which == CREG); break;
     case INPUT: *status = read_input(r, at); break;
     case CONST: *status = read_value(r); break;
+    case ARRAY: *status = read_array(r); break;
+    case LET: *status = read_alias(r, at); break;
     case GATE: *status = only_outside(r, at); if (!*status) *status = lt_qasm_definition(r); break;
     case FOR: *status = read_for(r); break;
     default: *status = skip_barrier(r);
@@ -303,12 +376,24 @@ static lt_status check_call(lt_qasm *r, const lt_script_word *at)
     return LT_OK;
 }
 
+/* pragma …, #pragma … and @annotation …: for other programs, to the end of the line. */
+static bool is_remark(const lt_qasm *r)
+{
+    lt_script ahead = r->s;
+    (void)lt_script_takes(&ahead, '#');
+    return lt_script_sees(&r->s, '@') || lt_script_word_is(&ahead.word, "pragma");
+}
+
 static lt_status read_statement(lt_qasm *r)
 {
     const lt_script_word at = r->s.word;
     lt_status status = LT_OK;
     if (++r->n_steps > LT_QASM_MAX_STEPS) return lt_script_fail(&r->s, &at, "more than %d statements are carried out", LT_QASM_MAX_STEPS);
     if (lt_script_takes(&r->s, ';')) return LT_OK;
+    if (is_remark(r)) {
+        lt_script_skip_line(&r->s);
+        return LT_OK;
+    }
     if (at.kind != LT_SCRIPT_NAME) return lt_script_fail(&r->s, &at, "%s, expected a statement", lt_script_word_str(&at).s);
     LT_TRY(refuse(r, &at));
     if (read_known(r, &at, &status)) return status;

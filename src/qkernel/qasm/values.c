@@ -74,7 +74,7 @@ static lt_status look_up(void *ctx, lt_script *s, const lt_script_word *name, lt
     if (index < 0 || index >= n)
         return lt_script_fail(&r->s, &at, "index %lld of %.*s, which has %lld elements", (long long)index, name->length, name->text, (long long)n);
     LT_TRY(lt_script_expect(&r->s, ']', "after the index"));
-    *node = lt_expr_leaf(e, leaf, (int32_t)(first + index));
+    *node = leaf == LT_EXPR_NUMBER ? r->element[first + index] : lt_expr_leaf(e, leaf, (int32_t)(first + index));
     return *node < 0 ? LT_ERR_MEMORY : LT_OK;
 }
 
@@ -85,27 +85,13 @@ lt_status lt_qasm_angle(lt_qasm *r, int32_t *node)
     return lt_expr_read(&r->s, &r->c->exprs, &names, node);
 }
 
-enum { WHOLE_DEPTH = 500 };
-
-static bool constant(const lt_exprs *e, int32_t node, int depth, double *value)
-{
-    const lt_expr_node *n = &e->node[node];
-    double a = 0, b = 0;
-    if (n->needs || depth > WHOLE_DEPTH) return false;
-    if (n->op == LT_EXPR_NUMBER) a = n->value;
-    if (n->op >= LT_EXPR_ADD && !constant(e, n->a, depth + 1, &a)) return false;
-    if (n->op >= LT_EXPR_ADD && n->op <= LT_EXPR_POW && !constant(e, n->b, depth + 1, &b)) return false;
-    *value = lt_expr_apply(n->op, a, b);
-    return true;
-}
-
 lt_status lt_qasm_whole(lt_qasm *r, const char *what, int64_t *out)
 {
     const lt_script_word at = r->s.word;
     int32_t node, n = r->c->exprs.n;
     double value = NAN;
     LT_TRY(lt_qasm_angle(r, &node));
-    if (!constant(&r->c->exprs, node, 0, &value)) return lt_script_fail(&r->s, &at, "%s that is not a constant", what);
+    if (!lt_expr_constant(&r->c->exprs, node, &value)) return lt_script_fail(&r->s, &at, "%s that is not a constant", what);
     if (node >= n) r->c->exprs.n = n; /* the number is all that is needed */
     if (!(fabs(value) < 1e15) || value != floor(value)) return lt_script_fail(&r->s, &at, "%s of %.17g, expected a whole number", what, value);
     *out = (int64_t)value;

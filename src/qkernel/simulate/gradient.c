@@ -3,15 +3,14 @@
    With overlaps s_ij = <phi_i|phi_j> and K_ij = |s_ij|^2, a small change of states changes the sum by Re sum_j <lambda_j|dphi_j>, where
        lambda_j = sum_i 2 (loss_ij + loss_ji) s_ij phi_i
    (for real parts (loss_ij + loss_ji) phi_i). Both products run through the loops of Gram matrices. Then each row goes backwards through its
-   passes with two states, phi and lambda, undone pass by pass: a rotation exp(-i t/2 P) adds Im <lambda|P|phi> / 2 to the derivative by t, and
-   all rotations about products of Zs of one pass come out of one transform of Im(conj(lambda) phi). With several factors of wires that never
-   meet, s_ij is a product, and what the other factors come to joins the sum. */
+   passes with two states, phi and lambda (adjoint.h). With several factors of wires that never meet, s_ij is a product, and what the other
+   factors come to joins the sum.
+   All memory is one block of the device, which keeps it for the next call: pages that are new to a process cost more than half of the work. */
 #include "qkernel/gram_inside.h"
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "qkernel/device/circuits/circuits.h"
-#include "qkernel/simulate/simulate.h"
+#include "qkernel/simulate/adjoint.h"
 
 #include <string.h>
 
@@ -24,23 +23,37 @@ typedef struct factor_panels {
 typedef struct gradient {
     const lt_compiled *p;
     lt_simulator   m;
+    const lt_gram_isa *isa;
     const lt_rows *x;
     const double  *loss;
     bool           real_part;
     int64_t        n, n_padded, depth; /* rows; in whole panels; their number as the length of sums, in whole chunks */
+    int64_t        weight_rows;     /* room for depth and n_padded */
     factor_panels *factor;
-    double        *re, *im;         /* (n_padded, n_padded): all overlaps, of one factor; NULL = each panel makes its own */
+    bool           keeps, holds;    /* states of one factor; weights of all pairs of one */
+    char          *kept;            /* (groups) of states; else they are made again */
+    double        *weights;         /* (groups, weight_rows, 2, lanes): what rows are multiplied by in lambda; else each panel makes its own */
     char          *scratch;
     size_t         scratch_bytes;   /* of one worker */
     double        *dw_parts;        /* (blocks, n_weights) */
     double        *dx;              /* may be NULL */
-    char          *kept;            /* (groups) of states of one factor; NULL = they are made again */
 } gradient;
 
 enum { PLANES = LT_PLANES_COMPLEX };
 
 static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }
-static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* Parts of one block, 64-byte aligned; without a block only their bytes are counted. */
+typedef struct carving { char *block; size_t used; } carving;
+
+static void *carve(carving *c, size_t bytes)
+{
+    void *p = c->block ? c->block + c->used : NULL;
+    c->used += (bytes + 63) / 64 * 64;
+    return p;
+}
+
+static double *carve_doubles(carving *c, int64_t n) { return carve(c, (size_t)n * sizeof(double)); }
 
 /* ---- states of all rows, packed both ways ---- */
 
@@ -54,20 +67,44 @@ static double *turned_at(const gradient *g, const factor_panels *f, int64_t b, i
          + in_panel % l->lanes;
 }
 
-static void turn_states(const gradient *g, const factor_panels *f, const double *state, int64_t row)
+/* `lanes` amplitudes of a group of rows, of which there are n: each row as a vector of amplitudes. */
+static void turn_square(const gradient *g, double *to, const double *from, int64_t n)
 {
     const int lanes = g->m.loops->lanes;
+    if (n == lanes && lanes == g->isa->lanes) (void)g->isa->turn(to, lanes, from, 2 * lanes, lanes);
+    else
+        for (int r = 0; r < lanes; r++)
+            for (int b = 0; b < lanes; b++) to[r * lanes + b] = b < n ? from[b * 2 * lanes + r] : 0;
+}
+
+static void turn_states(const gradient *g, const factor_panels *f, const double *state, int64_t row)
+{
+    enum { MOST_LANES = 8 };
+    const int lanes = g->m.loops->lanes;
     const int64_t n_rows = LT_MIN(lanes, g->n - row);
+    double re[MOST_LANES * MOST_LANES], im[MOST_LANES * MOST_LANES];
     int64_t plane;
-    for (int64_t b = 0; b < f->amplitudes; b++, state += 2 * lanes) {
+    for (int64_t b = 0; b < f->amplitudes; b += lanes, state += 2 * lanes * lanes) {
         double *to = turned_at(g, f, b, row, &plane); /* a group of rows lies inside one chunk */
-        for (int64_t r = 0; r < n_rows; r++, to += lanes) {
-            double re = state[r], im = state[lanes + r];
-            to[0] = re;
-            to[plane] = re + 2 * im;
-            to[2 * plane] = re - 2 * im;
+        turn_square(g, re, state, LT_MIN(lanes, f->amplitudes - b));
+        turn_square(g, im, state + lanes, LT_MIN(lanes, f->amplitudes - b));
+        for (int64_t k = 0; k < n_rows * lanes; k++) {
+            to[k] = re[k];
+            to[plane + k] = re[k] + 2 * im[k];
+            to[2 * plane + k] = re[k] - 2 * im[k];
         }
     }
+}
+
+/* Zeros where sums run over rows, or panels over amplitudes, that there are none of. */
+static void clear_turned(const gradient *g, const factor_panels *f)
+{
+    const int64_t lanes = g->m.states->lanes, part = PLANES * g->depth * lanes, chunk = LT_MIN(g->depth, LT_CHUNK), begin = g->depth - chunk;
+    const int64_t n_parts = round_up(f->amplitudes, g->m.states->panel) / lanes, used = round_up(f->amplitudes, lanes) / lanes;
+    for (int64_t i = 0; i < used && g->n < g->depth; i++)
+        for (int plane = 0; plane < PLANES; plane++)
+            memset(f->columns + i * part + (begin * PLANES + plane * chunk + g->n - begin) * lanes, 0, (size_t)((g->depth - g->n) * lanes) * sizeof(double));
+    memset(f->columns + used * part, 0, (size_t)((n_parts - used) * part) * sizeof(double));
 }
 
 /* One group of rows: all factors. */
@@ -81,23 +118,102 @@ static lt_status pack_group(void *ctx, int64_t group, int worker)
     for (int i = 0; i < g->p->n_factors; i++) {
         const factor_panels *f = &g->factor[i];
         lt_simulate_factor(&g->m, &s, &g->p->factor[i]);
-        if (g->kept) memcpy(g->kept + (size_t)group * g->m.state_bytes, s.state, g->m.state_bytes);
+        if (g->keeps) memcpy(g->kept + (size_t)group * g->m.state_bytes, s.state, g->m.state_bytes);
         l->pack(f->rows + group / parts * f->row_elements, (int)(group % parts), PLANES, s.state, 0, f->amplitudes, f->amplitudes, NULL, false);
         turn_states(g, f, s.state, group * l->lanes);
     }
     return LT_OK;
 }
 
+/* ---- weights of all pairs of one factor ----
+
+   Overlaps of rows before a panel, and its own, with those of the panel: the others are their conjugates. So are the weights that come of them, and each is
+   made once and put in both places. */
+
+static int64_t group_weights(const gradient *g) { return g->weight_rows * 2 * g->m.states->lanes; }
+
+/* sums (lanes, n): twice loss + its transpose, of rows row.. with rows 0..n-1; zero where there is no row. */
+static void loss_sums(const gradient *g, int64_t row, int64_t n, double *sums)
+{
+    const int64_t lanes = g->m.states->lanes, known = LT_MIN(n, g->n);
+    if (row + lanes <= g->n && lanes == g->isa->lanes) (void)g->isa->turn(sums, n, g->loss + row, g->n, known);
+    else
+        for (int64_t r = 0; r < lanes && row + r < g->n; r++)
+            for (int64_t i = 0; i < known; i++) sums[r * n + i] = g->loss[i * g->n + row + r];
+    for (int64_t r = 0; r < lanes; r++) {
+        double *to = sums + r * n;
+        const int64_t end = row + r < g->n ? known : 0;
+        const double *loss = g->loss + (end ? (row + r) * g->n : 0);
+        for (int64_t i = 0; i < end; i++) to[i] = 2 * (to[i] + loss[i]);
+        for (int64_t i = end; i < n; i++) to[i] = 0;
+    }
+}
+
+/* (lanes, n) numbers of rows row.. with rows 0..n-1 to where the weights of the former are. */
+static void put_own(const gradient *g, int64_t row, int64_t n, const double *from, int64_t part)
+{
+    const int64_t lanes = g->m.states->lanes;
+    double *to = g->weights + row / lanes * group_weights(g) + part * lanes;
+    for (int64_t i = 0; i < n; i += lanes, to += 2 * lanes * lanes, from += lanes) {
+        if (lanes == g->isa->lanes) (void)g->isa->turn(to, 2 * lanes, from, n, lanes);
+        else to[0] = from[0];
+    }
+}
+
+/* The same to where the weights of rows 0..n-1 are, of which those of imaginary parts have the other sign. */
+static void put_mirrored(const gradient *g, int64_t row, int64_t n, int64_t step, const double *from, int64_t part, double sign)
+{
+    const int64_t lanes = g->m.states->lanes;
+    for (int64_t i = 0; i < n; i += lanes) {
+        double *to = g->weights + i / lanes * group_weights(g) + (row * 2 + part) * lanes;
+        for (int64_t j = 0; j < lanes; j++, to += 2 * lanes)
+            for (int64_t r = 0; r < lanes; r++) to[r] = sign * from[j * step + i + r];
+    }
+}
+
+/* Panels with most rows before them first, so that threads end together. */
+static lt_status weights_of_panel(void *ctx, int64_t task, int worker)
+{
+    const gradient *g = ctx;
+    const lt_gram_loops *l = g->m.states;
+    const factor_panels *f = &g->factor[0];
+    const int64_t index = g->n_padded / l->panel - 1 - task, first = index * l->panel, n = first + l->panel, lanes = l->lanes;
+    double *re = (double *)(g->scratch + (size_t)worker * g->scratch_bytes), *im = re + n * l->panel, *sums = im + n * l->panel;
+    l->overlap(&(lt_overlap_job){ .a = f->rows, .b = f->rows + index * f->row_elements, .a_step = f->row_elements, .b_step = f->row_elements, .n_a = index + 1,
+                                  .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES, .diagonal = INT64_MAX / 4, .k = re, .im = im, .unfinished = true });
+    for (int64_t part = 0; part < l->panel; part += lanes) {
+        double *part_re = re + part * n, *part_im = im + part * n;
+        loss_sums(g, first + part, n, sums);
+        for (int64_t k = 0; k < lanes * n; k++) {
+            part_re[k] = g->real_part ? sums[k] / 2 : sums[k] * part_re[k];
+            part_im[k] = g->real_part ? 0 : -sums[k] * part_im[k];
+        }
+        put_own(g, first + part, n, part_re, 0);
+        put_own(g, first + part, n, part_im, 1);
+        put_mirrored(g, first + part, first, n, part_re, 0, 1);
+        put_mirrored(g, first + part, first, n, part_im, 1, -1);
+    }
+    return LT_OK;
+}
+
+/* Rows that there are not: sums run over whole chunks. */
+static void clear_weights(const gradient *g)
+{
+    const int64_t lanes = g->m.states->lanes, more = g->depth - g->n_padded;
+    for (int64_t group = 0; more > 0 && group < g->n_padded / lanes; group++)
+        memset(g->weights + group * group_weights(g) + g->n_padded * 2 * lanes, 0, (size_t)(more * 2 * lanes) * sizeof(double));
+}
+
 /* ---- lambda of one panel of rows ---- */
 
 typedef struct block {
     int64_t first;          /* row */
-    double *re, *im;        /* (factors, panel, n_padded): overlaps of all rows with those of the panel */
-    double *weight;         /* (panel rows as a group, depth) complex: what rows are multiplied by */
+    double *re, *im;        /* (factors, panel, n_padded): overlaps of all rows with those of the panel; NULL where weights are there */
+    double *weight;         /* (depth, 2, lanes): what rows are multiplied by; likewise */
     double *weights_packed;
     double *lambda_re, *lambda_im; /* (amplitudes, panel) */
-    double *slope, *dx;     /* (tape, lanes), (columns, lanes) */
-    lt_slot phi, lambda;
+    double *dx;             /* (columns, lanes) */
+    lt_adjoint back;
 } block;
 
 static void overlaps(const gradient *g, const block *b)
@@ -110,28 +226,6 @@ static void overlaps(const gradient *g, const block *b)
                                       .n_a = g->n_padded / l->panel, .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES,
                                       .diagonal = INT64_MAX / 4, .k = b->re + at, .im = b->im + at, .unfinished = true });
     }
-}
-
-/* Overlaps of the rows before a panel, and its own, with those of the panel: the rest are their conjugates. */
-static lt_status half_overlaps(void *ctx, int64_t index, int worker)
-{
-    const gradient *g = ctx;
-    const lt_gram_loops *l = g->m.states;
-    const factor_panels *f = &g->factor[0];
-    const int64_t n = (index + 1) * l->panel;
-    double *re = (double *)(g->scratch + (size_t)worker * g->scratch_bytes), *im = re + n * l->panel;
-    l->overlap(&(lt_overlap_job){ .a = f->rows, .b = f->rows + index * f->row_elements, .a_step = f->row_elements, .b_step = f->row_elements, .n_a = index + 1,
-                                  .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES, .diagonal = INT64_MAX / 4, .k = re, .im = im, .unfinished = true });
-    for (int64_t j = 0; j < l->panel; j++) {
-        const int64_t row = index * l->panel + j;
-        memcpy(g->re + row * g->n_padded, re + j * n, (size_t)n * sizeof *re);
-        memcpy(g->im + row * g->n_padded, im + j * n, (size_t)n * sizeof *im);
-        for (int64_t i = 0; i < index * l->panel; i++) {
-            g->re[i * g->n_padded + row] = re[j * n + i];
-            g->im[i * g->n_padded + row] = -im[j * n + i];
-        }
-    }
-    return LT_OK;
 }
 
 /* The product of the overlaps of row i with row j of the panel in all factors but one. */
@@ -160,28 +254,11 @@ static inline void weight_of(const gradient *g, const block *b, int which, int64
     *im = g->real_part ? sum * pi : -others * b->im[at];
 }
 
-/* The usual case: one factor, all rows of the part there are. */
-static int64_t fidelity_weights(const gradient *g, const block *b, int64_t part, double *restrict to)
-{
-    const int64_t lanes = g->m.states->lanes, n = g->n, row = b->first + part * lanes, step = g->n_padded;
-    const double *restrict re = b->re + part * lanes * step, *restrict im = b->im + part * lanes * step, *restrict loss = g->loss;
-    for (int64_t i = 0; i < n; i++, to += 2 * lanes)
-        for (int64_t r = 0; r < lanes; r++) {
-            const double twice = 2 * (loss[i * n + row + r] + loss[(row + r) * n + i]);
-            to[r] = twice * re[r * step + i];
-            to[lanes + r] = -twice * im[r * step + i];
-        }
-    return n;
-}
-
-/* Those of the rows of one part of the panel, as a state of `depth` amplitudes. Rows side by side are done side by side: loss is then read in lines. */
+/* Those of the rows of one part of the panel, as a state of `depth` amplitudes. */
 static void weights_of(const gradient *g, const block *b, int which, int64_t part, double *to)
 {
     const int64_t lanes = g->m.states->lanes;
-    int64_t done = 0;
-    if (g->p->n_factors == 1 && !g->real_part && b->first + (part + 1) * lanes <= g->n) done = fidelity_weights(g, b, part, to);
-    to += done * 2 * lanes;
-    for (int64_t i = done; i < g->depth; i++, to += 2 * lanes)
+    for (int64_t i = 0; i < g->depth; i++, to += 2 * lanes)
         for (int64_t r = 0; r < lanes; r++) {
             to[r] = to[lanes + r] = 0;
             if (i < g->n && b->first + part * lanes + r < g->n) weight_of(g, b, which, part * lanes + r, i, &to[r], &to[lanes + r]);
@@ -195,134 +272,15 @@ static void make_lambda(const gradient *g, const block *b, int which)
     const factor_panels *f = &g->factor[which];
     const int lanes = l->lanes;
     for (int part = 0; part < l->panel / lanes; part++) {
-        weights_of(g, b, which, part, b->weight);
-        l->pack(b->weights_packed, part, PLANES, b->weight, 0, g->depth, g->depth, NULL, false);
+        const double *weight = g->holds ? g->weights + (b->first / lanes + part) * group_weights(g) : b->weight;
+        if (!g->holds) weights_of(g, b, which, part, b->weight);
+        l->pack(b->weights_packed, part, PLANES, weight, 0, g->depth, g->depth, NULL, false);
     }
     l->overlap(&(lt_overlap_job){ .a = b->weights_packed, .b = f->columns, .a_step = 0, .b_step = f->column_elements, .n_a = 1, .n_columns = f->amplitudes,
                                   .amplitudes = g->depth, .planes = PLANES, .diagonal = INT64_MAX / 4, .k = b->lambda_re, .im = b->lambda_im, .unfinished = true });
 }
 
-/* ---- backwards ---- */
-
-/* The vector t turned back by a gate: with the quaternion (c0; c), t + 2 c0 (t x c) + 2 c x (c x t), which is the inverse rotation. */
-void lt_turn_back(double t[3], const lt_su2 *g)
-{
-    const double c0 = g->ar, c[3] = { -g->bi, g->br, -g->ai };
-    double u[3] = { t[1] * c[2] - t[2] * c[1], t[2] * c[0] - t[0] * c[2], t[0] * c[1] - t[1] * c[0] };         /* t x c */
-    double v[3] = { u[1] * c[2] - u[2] * c[1], u[2] * c[0] - u[0] * c[2], u[0] * c[1] - u[1] * c[0] };         /* (t x c) x c = c x (c x t) */
-    for (int k = 0; k < 3; k++) t[k] += 2 * c0 * u[k] + 2 * v[k];
-}
-
-lt_su2 lt_turn_of(const lt_turn *t, double sine, double cosine)
-{
-    if (t->axis < 0) return t->fixed;
-    if (t->axis == LT_AXIS_X) return (lt_su2){ cosine, 0, 0, -sine };
-    if (t->axis == LT_AXIS_Y) return (lt_su2){ cosine, 0, sine, 0 };
-    return (lt_su2){ cosine, -sine, 0, 0 };
-}
-
-bool lt_gate_varies(const lt_factor *f, const lt_wire_gate *gate)
-{
-    for (int32_t k = gate->first; k < gate->first + gate->n; k++)
-        if (f->turn[k].axis >= 0 && f->turn[k].step >= 0) return true;
-    return false;
-}
-
-/* Im <lambda|P|phi> of a wire, turned back through the gate's turns one by one. */
-static void slopes_of_gate(const gradient *g, const block *b, const lt_factor *f, const lt_wire_gate *gate)
-{
-    const int lanes = g->m.loops->lanes;
-    double twist[3 * 64];
-    if (!lt_gate_varies(f, gate)) return;
-    g->m.loops->twist(b->lambda.state, b->phi.state, f->q, gate->bit, twist);
-    for (int r = 0; r < lanes; r++) {
-        double t[3] = { twist[r], twist[lanes + r], twist[2 * lanes + r] };
-        for (int32_t k = gate->first + gate->n - 1; k >= gate->first; k--) {
-            const lt_turn *turn = &f->turn[k];
-            if (turn->axis >= 0 && turn->step >= 0) b->slope[(int64_t)turn->step * lanes + r] += turn->factor * t[turn->axis] / 2;
-            lt_su2 su2 = lt_turn_of(turn, b->phi.sine[(int64_t)k * lanes + r], b->phi.cosine[(int64_t)k * lanes + r]);
-            lt_turn_back(t, &su2);
-        }
-    }
-}
-
-static void slopes_of_phases(const gradient *g, const block *b, const lt_factor *f, const lt_state_pass *a, double *transform, double *out)
-{
-    const int lanes = g->m.loops->lanes;
-    g->m.loops->parities(b->lambda.state, b->phi.state, f->q, a->n, f->term + a->first, transform, out);
-    for (int32_t t = 0; t < a->n; t++) {
-        const lt_phase_term *term = &f->term[a->first + t];
-        for (int r = 0; term->step >= 0 && r < lanes; r++) b->slope[(int64_t)term->step * lanes + r] += term->factor * out[(int64_t)t * lanes + r] / 2;
-    }
-}
-
-/* A phase e^{i a} of all amplitudes: -Im <lambda|phi> by a. */
-static void slopes_of_global_phase(const gradient *g, const block *b, const lt_factor *f, double *transform)
-{
-    const int lanes = g->m.loops->lanes;
-    double sum[64];
-    if (f != g->p->factor || g->p->n_phases == 0) return;
-    g->m.loops->parities(b->lambda.state, b->phi.state, f->q, 1, &(lt_phase_term){ 0 }, transform, sum);
-    for (int32_t i = 0; i < g->p->n_phases; i++)
-        for (int r = 0; g->p->phase[i].step >= 0 && r < lanes; r++) b->slope[(int64_t)g->p->phase[i].step * lanes + r] -= g->p->phase[i].factor * sum[r];
-}
-
-static void slopes_of_pass(const gradient *g, block *b, const lt_factor *f, const lt_state_pass *a, double *transform, double *out)
-{
-    if (a->kind == LT_STATE_PASS_PHASES) slopes_of_phases(g, b, f, a, transform, out);
-    if (a->kind != LT_STATE_PASS_GATES && a->kind != LT_STATE_PASS_PRODUCT) return;
-    for (int32_t i = 0; i < a->n; i++) slopes_of_gate(g, b, f, &f->gate[a->first + i]);
-}
-
-static void undo_ring(const gradient *g, lt_slot *s, const lt_factor *f, const lt_state_pass *a)
-{
-    if (a->back.low) lt_simulate_pass(&g->m, s, f, &(lt_state_pass){ .kind = LT_STATE_PASS_PERMUTE, .ring = a->back }, false);
-}
-
-/* The tables are the slot's own until the next factor: turns of phi serve lambda too, coefficients likewise. */
-static void go_back(const gradient *g, block *b, const lt_factor *f, double *transform, double *out)
-{
-    lt_simulate_turns(&g->m, &b->phi, f); /* the global phase used their place */
-    slopes_of_global_phase(g, b, f, transform);
-    for (int32_t i = f->n_passes - 1; i > 0; i--) {
-        slopes_of_pass(g, b, f, &f->pass[i], transform, out);
-        lt_simulate_pass(&g->m, &b->phi, f, &f->pass[i], true);
-        lt_simulate_pass(&g->m, &b->lambda, f, &f->pass[i], true);
-    }
-    undo_ring(g, &b->phi, f, &f->pass[0]);
-    undo_ring(g, &b->lambda, f, &f->pass[0]);
-    slopes_of_pass(g, b, f, &f->pass[0], transform, out);
-}
-
 /* ---- one panel of rows ---- */
-
-typedef struct layout { size_t slot, states, overlaps, weight, packed, lambda, slope, dx, transform, out, all; } layout;
-
-static layout layout_of(const gradient *g)
-{
-    const lt_gram_loops *l = g->m.states;
-    const size_t lanes = (size_t)l->lanes, real = sizeof(double), widest = (size_t)1 << g->p->widest;
-    int32_t terms = 1;
-    for (int i = 0; i < g->p->n_factors; i++) terms = LT_MAX(terms, g->p->factor[i].n_terms);
-    layout z = { .slot = aligned(g->m.slot_bytes), .states = 2 * g->m.state_bytes,
-                 .overlaps = aligned((size_t)g->p->n_factors * (size_t)(l->panel * g->n_padded) * real), .weight = aligned(2 * lanes * (size_t)g->depth * real),
-                 .packed = aligned((size_t)(PLANES * l->panel * g->depth) * real), .lambda = aligned((size_t)round_up((int64_t)widest, l->columns) * (size_t)l->panel * real),
-                 .slope = aligned((size_t)LT_MAX(1, g->p->tape.n) * lanes * real), .dx = aligned((size_t)LT_MAX(1, g->p->circuit->n_features) * lanes * real),
-                 .transform = aligned(widest * lanes * real), .out = aligned((size_t)terms * lanes * real) };
-    z.all = z.slot + z.states + 2 * z.overlaps + z.weight + z.packed + 2 * z.lambda + z.slope + z.dx + z.transform + z.out;
-    return z;
-}
-
-/* The columns of lambda of one group of rows as a state. */
-static void load_lambda(const gradient *g, const block *b, int64_t part, int64_t amplitudes)
-{
-    const int64_t lanes = g->m.states->lanes, panel = g->m.states->panel;
-    double *to = b->lambda.state;
-    for (int64_t k = 0; k < amplitudes; k++, to += 2 * lanes) {
-        memcpy(to, b->lambda_re + k * panel + part * lanes, (size_t)lanes * sizeof *to);
-        memcpy(to + lanes, b->lambda_im + k * panel + part * lanes, (size_t)lanes * sizeof *to);
-    }
-}
 
 static void put_dx(const gradient *g, const block *b, int64_t row)
 {
@@ -331,118 +289,144 @@ static void put_dx(const gradient *g, const block *b, int64_t row)
         for (int64_t k = 0; k < d; k++) g->dx[(row + r) * d + k] += b->dx[k * lanes + r];
 }
 
-static void differentiate_group(const gradient *g, block *b, int which, int64_t part, double *dw, double *transform, double *out)
+static void differentiate_group(const gradient *g, block *b, int which, int64_t part, double *dw)
 {
     const lt_factor *f = &g->p->factor[which];
-    const size_t lanes = (size_t)g->m.states->lanes;
-    const int64_t row = b->first + part * (int64_t)lanes;
+    lt_adjoint *a = &b->back;
+    const int64_t lanes = g->m.states->lanes, row = b->first + part * lanes;
     if (row >= g->n) return;
-    memset(b->slope, 0, (size_t)g->p->tape.n * lanes * sizeof *b->slope);
-    memset(b->dx, 0, (size_t)g->p->circuit->n_features * lanes * sizeof *b->dx);
-    lt_simulate_rows(&g->m, &b->phi, g->x, row);
-    if (g->kept) {
-        lt_simulate_coefficients(&g->m, &b->phi, f);
-        memcpy(b->phi.state, g->kept + (size_t)(row / (int64_t)lanes) * g->m.state_bytes, g->m.state_bytes);
+    memset(a->slope, 0, (size_t)(g->p->tape.n * lanes) * sizeof *a->slope);
+    memset(b->dx, 0, (size_t)(g->p->circuit->n_features * lanes) * sizeof *b->dx);
+    lt_simulate_rows(&g->m, &a->phi, g->x, row);
+    if (g->keeps) {
+        lt_simulate_coefficients(&g->m, &a->phi, f);
+        memcpy(a->phi.state, g->kept + (size_t)(row / lanes) * g->m.state_bytes, g->m.state_bytes);
     } else {
-        lt_simulate_factor(&g->m, &b->phi, f);
+        lt_simulate_factor(&g->m, &a->phi, f);
     }
-    load_lambda(g, b, part, INT64_C(1) << f->q);
-    go_back(g, b, f, transform, out);
-    lt_tape_slopes(&g->p->tape, (int)lanes, b->phi.value, b->slope, g->dx ? b->dx : NULL, dw);
+    g->m.loops->join(a->lambda.state, INT64_C(1) << f->q, b->lambda_re + part * lanes, b->lambda_im + part * lanes, g->m.states->panel);
+    lt_adjoint_run(a, f);
+    lt_tape_slopes(&g->p->tape, (int)lanes, a->phi.value, a->slope, g->dx ? b->dx : NULL, dw);
     put_dx(g, b, row);
+}
+
+/* What one worker needs for a panel. */
+static block carve_block(const gradient *g, carving *c)
+{
+    const lt_gram_loops *l = g->m.states;
+    const int64_t lanes = l->lanes, widest = INT64_C(1) << g->p->widest, overlaps = g->holds ? 0 : g->p->n_factors * l->panel * g->n_padded;
+    const int64_t lambda = round_up(widest, l->columns) * l->panel;
+    int32_t terms = 1;
+    for (int i = 0; i < g->p->n_factors; i++) terms = LT_MAX(terms, g->p->factor[i].n_terms);
+    block b = { .back = { .m = &g->m, .needs = LT_EXPR_NEEDS_W | (g->dx ? LT_EXPR_NEEDS_X : 0) } };
+    char *slot = carve(c, g->m.slot_bytes);
+    if (slot) b.back.phi = b.back.lambda = lt_slot_at(&g->m, slot, 0);
+    b.back.lambda.state = carve(c, g->m.state_bytes);
+    b.back.lambda.other = carve(c, g->m.state_bytes);
+    b.back.slope = carve_doubles(c, g->p->tape.n * lanes);
+    b.back.twist = carve_doubles(c, LT_STATES_MAX_QUBITS * 3 * lanes);
+    b.back.transform = carve_doubles(c, widest * lanes);
+    b.back.sums = carve_doubles(c, terms * lanes);
+    b.dx = carve_doubles(c, g->p->circuit->n_features * lanes);
+    b.re = carve_doubles(c, overlaps);
+    b.im = carve_doubles(c, overlaps);
+    b.weight = carve_doubles(c, g->holds ? 0 : 2 * lanes * g->depth);
+    b.weights_packed = carve_doubles(c, PLANES * l->panel * g->depth);
+    b.lambda_re = carve_doubles(c, lambda);
+    b.lambda_im = carve_doubles(c, lambda);
+    return b;
 }
 
 static lt_status differentiate(void *ctx, int64_t index, int worker)
 {
     const gradient *g = ctx;
     const lt_gram_loops *l = g->m.states;
-    const layout z = layout_of(g);
-    char *p = g->scratch + (size_t)worker * g->scratch_bytes;
-    block b = { .first = index * l->panel, .phi = lt_slot_at(&g->m, p, 0) };
-    double *dw = g->dw_parts + index * g->p->circuit->n_weights;
-    b.lambda = b.phi;
-    b.lambda.state = p += z.slot;
-    b.lambda.other = p + g->m.state_bytes;
-    b.re = (double *)(p += z.states);
-    b.im = (double *)(p += z.overlaps);
-    b.weight = (double *)(p += z.overlaps);
-    b.weights_packed = (double *)(p += z.weight);
-    b.lambda_re = (double *)(p += z.packed);
-    b.lambda_im = (double *)(p += z.lambda);
-    b.slope = (double *)(p += z.lambda);
-    b.dx = (double *)(p += z.slope);
-    double *transform = (double *)(p += z.dx), *out = (double *)(p + z.transform);
-    if (g->re) b.re = g->re + b.first * g->n_padded, b.im = g->im + b.first * g->n_padded;
-    else overlaps(g, &b);
+    carving c = { g->scratch + (size_t)worker * g->scratch_bytes, 0 };
+    block b = carve_block(g, &c);
+    b.first = index * l->panel;
+    if (!g->holds) overlaps(g, &b);
     for (int i = 0; i < g->p->n_factors; i++) {
         make_lambda(g, &b, i);
-        for (int64_t part = 0; part < l->panel / l->lanes; part++) differentiate_group(g, &b, i, part, dw, transform, out);
+        for (int64_t part = 0; part < l->panel / l->lanes; part++) differentiate_group(g, &b, i, part, g->dw_parts + index * g->p->circuit->n_weights);
     }
     return LT_OK;
 }
 
 /* ---- the call ---- */
 
-static lt_status make_panels(gradient *g)
+static void carve_panels(gradient *g, carving *c)
 {
     const lt_gram_loops *l = g->m.states;
-    g->factor = lt_calloc((size_t)g->p->n_factors, sizeof *g->factor);
-    if (!g->factor) return LT_ERR_MEMORY;
+    g->factor = carve(c, (size_t)g->p->n_factors * sizeof *g->factor);
     for (int i = 0; i < g->p->n_factors; i++) {
-        factor_panels *f = &g->factor[i];
-        f->amplitudes = INT64_C(1) << g->p->factor[i].q;
-        f->row_elements = PLANES * l->panel * f->amplitudes;
-        f->column_elements = PLANES * l->panel * g->depth;
-        size_t rows = (size_t)(g->n_padded / l->panel * f->row_elements) * sizeof(double);
-        size_t columns = (size_t)((f->amplitudes + l->panel - 1) / l->panel * f->column_elements) * sizeof(double);
-        f->rows = lt_malloc_aligned(rows);
-        f->columns = lt_malloc_aligned(columns);
-        if (!f->rows || !f->columns) return LT_ERR_MEMORY;
-        memset(f->columns, 0, columns);
+        factor_panels f = { .amplitudes = INT64_C(1) << g->p->factor[i].q };
+        f.row_elements = PLANES * l->panel * f.amplitudes;
+        f.column_elements = PLANES * l->panel * g->depth;
+        f.rows = carve_doubles(c, g->n_padded / l->panel * f.row_elements);
+        f.columns = carve_doubles(c, (f.amplitudes + l->panel - 1) / l->panel * f.column_elements);
+        if (g->factor) g->factor[i] = f;
     }
-    return LT_OK;
 }
 
-enum { MOST_HELD = 1 << 30 }; /* bytes of overlaps that are held to compute half of them only */
-
-static lt_status hold_overlaps(gradient *g, lt_pool *pool)
+static void carve_all(gradient *g, int threads, carving *c)
 {
-    const size_t bytes = (size_t)(g->n_padded * g->n_padded) * sizeof *g->re;
-    if (g->p->n_factors != 1 || g->n_padded > 1 << 15 || 2 * bytes > MOST_HELD) return LT_OK;
-    g->re = lt_malloc_aligned(2 * bytes);
-    if (!g->re) return LT_ERR_MEMORY;
-    g->im = g->re + g->n_padded * g->n_padded;
-    return lt_pool_run(pool, g->n_padded / g->m.states->panel, half_overlaps, g);
+    const int64_t n_groups = g->n_padded / g->m.states->lanes;
+    carve_panels(g, c);
+    g->dw_parts = carve_doubles(c, g->n_padded / g->m.states->panel * g->p->circuit->n_weights);
+    g->kept = carve(c, g->keeps ? (size_t)n_groups * g->m.state_bytes : 0);
+    g->weights = carve_doubles(c, g->holds ? n_groups * group_weights(g) : 0);
+    g->scratch = carve(c, g->scratch_bytes * (size_t)threads);
 }
 
-enum { MOST_KEPT = 1 << 28 }; /* bytes of states that are kept, rather than made a second time */
+enum { MOST_KEPT = 1 << 28, MOST_HELD = 1 << 30 }; /* bytes: of states that are kept, rather than made a second time; of weights of all pairs */
 
-static lt_status keep_states(gradient *g)
+/* What lies in memory for the whole call, by how many rows there are. */
+static void plan(gradient *g)
 {
-    const double bytes = (double)g->m.state_bytes * (double)(g->n_padded / g->m.states->lanes);
-    if (g->p->n_factors != 1 || bytes > MOST_KEPT) return LT_OK;
-    g->kept = lt_malloc_aligned((size_t)bytes);
-    return g->kept ? LT_OK : LT_ERR_MEMORY;
+    const int64_t panel = g->m.states->panel, n_groups = (g->x->n + panel - 1) / panel * (panel / g->m.states->lanes);
+    g->n = g->x->n;
+    g->n_padded = round_up(g->n, panel);
+    g->depth = g->n <= LT_CHUNK ? g->n : round_up(g->n, LT_CHUNK);
+    g->weight_rows = LT_MAX(g->depth, g->n_padded);
+    g->keeps = g->p->n_factors == 1 && (double)g->m.state_bytes * (double)n_groups <= MOST_KEPT;
+    g->holds = g->p->n_factors == 1 && (double)group_weights(g) * (double)n_groups * sizeof(double) <= MOST_HELD;
+    carving of_worker = { 0 };
+    (void)carve_block(g, &of_worker);
+    g->scratch_bytes = LT_MAX(of_worker.used, g->holds ? 3 * (size_t)(g->n_padded * panel) * sizeof(double) : 0); /* or what weights_of_panel needs */
 }
 
 static lt_status run(gradient *g, lt_pool *pool, double *dw)
 {
     const lt_gram_loops *l = g->m.states;
     const int64_t n_blocks = g->n_padded / l->panel, n_weights = g->p->circuit->n_weights;
-    g->scratch_bytes = layout_of(g).all;
-    g->scratch = lt_malloc_aligned(g->scratch_bytes * (size_t)lt_pool_threads(pool));
-    g->dw_parts = lt_calloc((size_t)(n_blocks * n_weights + 1), sizeof *g->dw_parts);
-    if (!g->scratch || !g->dw_parts) return LT_ERR_MEMORY;
-    LT_TRY(make_panels(g));
-    LT_TRY(keep_states(g));
+    memset(g->dw_parts, 0, (size_t)(n_blocks * n_weights) * sizeof *g->dw_parts);
+    for (int i = 0; i < g->p->n_factors; i++) clear_turned(g, &g->factor[i]);
     LT_TRY(lt_pool_run(pool, g->n_padded / l->lanes, pack_group, g));
-    LT_TRY(hold_overlaps(g, pool));
+    if (g->holds) {
+        clear_weights(g);
+        LT_TRY(lt_pool_run(pool, n_blocks, weights_of_panel, g));
+    }
     LT_TRY(lt_pool_run(pool, n_blocks, differentiate, g));
     for (int64_t k = 0; k < n_weights; k++) {
         dw[k] = 0;
         for (int64_t i = 0; i < n_blocks; i++) dw[k] += g->dw_parts[i * n_weights + k];
     }
     return LT_OK;
+}
+
+/* On the CPU. */
+static lt_status differentiate_all(lt_gram *h, gradient *g, double *dw)
+{
+    carving c = { 0 };
+    void *all;
+    plan(g);
+    carve_all(g, lt_pool_threads(h->pool), &c);
+    LT_TRY(lt_device_alloc(h->dev, h->dev->stream, c.used, "gradient", &all));
+    c = (carving){ .block = all };
+    carve_all(g, lt_pool_threads(h->pool), &c);
+    if (g->dx) memset(g->dx, 0, (size_t)(g->n * g->x->columns) * sizeof *g->dx);
+    lt_status s = run(g, h->pool, dw), freed = lt_device_free(h->dev, h->dev->stream, all);
+    return s ? s : freed;
 }
 
 static lt_status check(const lt_gram *h, const lt_rows *x, const double *loss, const double *dw, const double *dx)
@@ -463,25 +447,12 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     const bool real_part = h->similarity.kind == LT_SIMILARITY_REAL;
     const unsigned flags = LT_COMPILE_KEEP_WEIGHTS | (h->n_devices ? LT_COMPILE_ONE_FACTOR : 0);
     LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, flags, &p));
-    if (h->n_devices) {
-        lt_status on_device = lt_circuit_device_gradient(h->dev, h->pool, &(lt_circuit_slopes){ p, x, loss, real_part, dw, dx });
-        lt_compiled_destroy(p);
-        return on_device;
+    lt_status s;
+    if (h->n_devices) s = lt_circuit_device_gradient(h->dev, h->pool, &(lt_circuit_slopes){ p, x, loss, real_part, dw, dx });
+    else {
+        gradient g = { .p = p, .m = lt_simulator_of(p, lt_isa_best(), LT_GRAM_FLOAT64), .isa = lt_gram_isa_of(lt_isa_best()), .x = x, .loss = loss, .real_part = real_part, .dx = dx };
+        s = differentiate_all(h, &g, dw);
     }
-    gradient g = { .p = p, .m = lt_simulator_of(p, lt_isa_best(), LT_GRAM_FLOAT64), .x = x, .loss = loss, .real_part = real_part, .n = x->n, .dx = dx };
-    g.n_padded = round_up(x->n, g.m.states->panel);
-    g.depth = x->n <= LT_CHUNK ? x->n : round_up(x->n, LT_CHUNK);
-    if (dx) memset(dx, 0, (size_t)(x->n * x->columns) * sizeof *dx);
-    lt_status s = run(&g, h->pool, dw);
-    for (int i = 0; g.factor && i < p->n_factors; i++) {
-        lt_free_aligned(g.factor[i].rows);
-        lt_free_aligned(g.factor[i].columns);
-    }
-    lt_free(g.factor);
-    lt_free_aligned(g.scratch);
-    lt_free_aligned(g.re);
-    lt_free_aligned(g.kept);
-    lt_free(g.dw_parts);
     lt_compiled_destroy(p);
     return s;
 }

@@ -30,10 +30,14 @@ typedef struct lt_simulate_loops {
     void (*matrix)(void *state, int q, int n_bits, const int *bit, const double *m, bool undo);
     void (*turn)(void *state, int64_t n, const double *sine, const double *cosine);  /* all amplitudes by one phase for each lane */
     void (*load)(void *state, int64_t n, const double *x, int64_t columns);          /* x (columns, lanes), the rest zero */
+    /* Real and imaginary parts of amplitudes, each a vector of the lanes, `step` apart. */
+    void (*join)(void *state, int64_t n, const double *re, const double *im, int64_t step);
     /* x, y, z of the wire's Bloch vector, (3, lanes). */
     void (*bloch)(const void *state, int q, int bit, double *out);
     /* Imaginary parts of <a|P|b> for P = X, Y, Z of a wire, (3, lanes). */
     void (*twist)(const void *a, const void *b, int q, int bit, double *out);
+    /* Gates undone on both states at once; out (n, 3, lanes): what twist says of each gate's bit before it is undone. */
+    void (*back)(void *a, void *b, int q, int n, const int *bit, const void *coef, double *out);
     /* out (n_terms, lanes): sums of Im(conj(a) b) with the signs of each mask. scratch: 2^q vectors of doubles. */
     void (*parities)(const void *a, const void *b, int q, int n_terms, const lt_phase_term *term, double *scratch, double *out);
 } lt_simulate_loops;

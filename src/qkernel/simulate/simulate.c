@@ -103,13 +103,35 @@ static lt_status check_row(const lt_compiled *p, const char *name, const lt_rows
     return lt_tape_check(&p->tape, &p->circuit->exprs, name, i, row, value);
 }
 
+enum { CHECKED_AT_ONCE = 64 };
+
+/* Whether all numbers and angles of rows i.. are finite: columns, value: (…, CHECKED_AT_ONCE). */
+static bool all_finite(const lt_compiled *p, const lt_rows *x, int64_t i, double *columns, double *value)
+{
+    double sum = 0; /* of zeros, unless a number is not finite */
+    for (int r = 0; r < CHECKED_AT_ONCE; r++)
+        for (int64_t k = 0; k < x->columns; k++) columns[k * CHECKED_AT_ONCE + r] = lt_rows_at(x, i + r, k);
+    lt_tape_run(&p->tape, columns, p->weights, CHECKED_AT_ONCE, value);
+    for (int64_t k = 0; k < x->columns * CHECKED_AT_ONCE; k++) sum += 0 * columns[k];
+    for (int64_t k = 0; k < (int64_t)p->tape.n * CHECKED_AT_ONCE; k++) sum += 0 * value[k];
+    return sum == 0;
+}
+
+/* Many rows at once, and one by one those among which something is wrong. */
 lt_status lt_compiled_check_rows(const lt_compiled *p, const char *name, const lt_rows *x)
 {
     LT_TRY(check_shape(p, name, x));
-    double *row = lt_malloc((size_t)(x->columns + p->tape.n + 1) * sizeof *row);
-    lt_status s = row ? LT_OK : LT_ERR_MEMORY;
-    for (int64_t i = 0; !s && i < x->n; i++) s = check_row(p, name, x, i, row, row + x->columns);
-    lt_free(row);
+    double *columns = lt_malloc((size_t)(x->columns + p->tape.n + 1) * CHECKED_AT_ONCE * sizeof *columns), *value = columns + x->columns * CHECKED_AT_ONCE;
+    lt_status s = columns ? LT_OK : LT_ERR_MEMORY;
+    for (int64_t i = 0; !s && i < x->n;) {
+        const bool block = x->n - i >= CHECKED_AT_ONCE;
+        if (block && !p->circuit->amplitudes && all_finite(p, x, i, columns, value)) {
+            i += CHECKED_AT_ONCE;
+            continue;
+        }
+        for (int64_t end = LT_MIN(x->n, i + CHECKED_AT_ONCE); !s && i < end; i++) s = check_row(p, name, x, i, columns, columns + x->columns);
+    }
+    lt_free(columns);
     return s;
 }
 
@@ -170,7 +192,7 @@ static bool global_phase(const lt_simulator *m, const lt_slot *s)
 
 /* ---- passes ---- */
 
-static const char *coef_at(const lt_simulator *m, const lt_slot *s, int32_t gate)
+const void *lt_simulate_coef_at(const lt_simulator *m, const lt_slot *s, int32_t gate)
 {
     return (const char *)s->coef + (size_t)gate * 4 * (size_t)m->loops->lanes * m->element;
 }
@@ -180,7 +202,7 @@ static void run_gates(const lt_simulator *m, lt_slot *s, const lt_factor *f, con
     int bit[LT_STATES_MAX_QUBITS];
     for (int32_t i = 0; i < a->n; i++) bit[i] = f->gate[a->first + i].bit;
     if (a->kind == LT_STATE_PASS_HADAMARDS) m->loops->hadamards(s->state, f->q, a->n, bit);
-    else m->loops->gates(s->state, f->q, a->n, bit, coef_at(m, s, a->first), undo);
+    else m->loops->gates(s->state, f->q, a->n, bit, lt_simulate_coef_at(m, s, a->first), undo);
 }
 
 static void permute(const lt_simulator *m, lt_slot *s, int q, const lt_ring *ring)
@@ -209,7 +231,7 @@ void lt_simulate_pass(const lt_simulator *m, lt_slot *s, const lt_factor *f, con
 static void begin(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_state_pass *a)
 {
     if (a->kind == LT_STATE_PASS_AMPLITUDES) m->loops->load(s->state, (int64_t)1 << f->q, s->x, m->program->circuit->n_features);
-    else m->states->product_state(s->state, coef_at(m, s, a->first), f->q, a->ring.low_bits, a->ring.low, a->ring.high, s->table);
+    else m->states->product_state(s->state, lt_simulate_coef_at(m, s, a->first), f->q, a->ring.low_bits, a->ring.low, a->ring.high, s->table);
 }
 
 void lt_simulate_coefficients(const lt_simulator *m, const lt_slot *s, const lt_factor *f)

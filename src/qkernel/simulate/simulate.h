@@ -34,6 +34,7 @@ lt_status lt_compiled_check_rows(const lt_compiled *p, const char *name, const l
 void  lt_simulate_rows(const lt_simulator *m, const lt_slot *s, const lt_rows *x, int64_t first);
 /* Coefficients of a factor's gates; with its state, in s->state. */
 void  lt_simulate_coefficients(const lt_simulator *m, const lt_slot *s, const lt_factor *f);
+const void *lt_simulate_coef_at(const lt_simulator *m, const lt_slot *s, int32_t gate);
 void  lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f);
 /* Sines and cosines of all half angles of a factor's turns; angles of terms of a phase pass times -1/2. */
 void  lt_simulate_turns(const lt_simulator *m, const lt_slot *s, const lt_factor *f);

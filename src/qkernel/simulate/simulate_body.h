@@ -119,12 +119,16 @@ static void FN(sweep)(FN(amplitude) *s, int q, int n, const int *bit, const FN(g
 }
 
 /* The inverse of [[a, -b*], [b, a*]] has a* and -b. */
+static void FN(invert)(FN(gate) *inverse, const FN(gate) *g, int n)
+{
+    for (int i = 0; i < n; i++) inverse[i] = (FN(gate)){ g[i].ar, -g[i].ai, -g[i].br, -g[i].bi };
+}
+
 static void FN(gates)(void *state, int q, int n, const int *bit, const void *coef, bool undo)
 {
-    const FN(gate) *g = coef;
     FN(gate) inverse[32];
-    for (int i = 0; undo && i < n; i++) inverse[i] = (FN(gate)){ g[i].ar, -g[i].ai, -g[i].br, -g[i].bi };
-    FN(sweep)(state, q, n, bit, undo ? inverse : g);
+    if (undo) FN(invert)(inverse, coef, n);
+    FN(sweep)(state, q, n, bit, undo ? inverse : coef);
 }
 
 static void FN(hadamards)(void *state, int q, int n, const int *bit) { FN(sweep)(state, q, n, bit, NULL); }
@@ -257,6 +261,16 @@ static void FN(load)(void *state, int64_t n, const double *x, int64_t columns)
         }
 }
 
+static void FN(join)(void *state, int64_t n, const double *re, const double *im, int64_t step)
+{
+    T *to = state;
+    for (int64_t k = 0; k < n; k++, to += 2 * LANES, re += step, im += step)
+        for (int r = 0; r < LANES; r++) {
+            to[r] = (T)re[r];
+            to[LANES + r] = (T)im[r];
+        }
+}
+
 /* ---- sums over states, in double ---- */
 
 static inline __attribute__((always_inline)) void FN(add_lanes)(double *to, V v)
@@ -299,6 +313,52 @@ static inline __attribute__((always_inline)) void FN(paulis)(const FN(amplitude)
 
 static void FN(bloch)(const void *state, int q, int bit, double *out) { FN(paulis)(state, state, q, bit, false, out); }
 static void FN(twist)(const void *a, const void *b, int q, int bit, double *out) { FN(paulis)(a, b, q, bit, true, out); }
+
+/* One gate: what twist says of its bit, added to sums, and both states as they were before it. `inverse` is its inverse. */
+static void FN(back_one)(FN(amplitude) *a, FN(amplitude) *b, int64_t all, int bit, const FN(gate) *inverse, double *sums)
+{
+    const FN(gate) g = *inverse;
+    int64_t d = (int64_t)1 << bit, half = all / 2, run = half < FN(RUN) ? half : FN(RUN);
+    for (int64_t k0 = 0; k0 < half; k0 += run) {
+        V x = { 0 }, y = { 0 }, z = { 0 };
+        for (int64_t k = k0; k < k0 + run; k++) {
+            int64_t i = ((k & ~(d - 1)) << 1) | (k & (d - 1));
+            FN(amplitude) a0 = a[i], a1 = a[i + d], b0 = b[i], b1 = b[i + d];
+            x += (a0.re * b1.im - a0.im * b1.re) + (a1.re * b0.im - a1.im * b0.re);
+            y += (a1.re * b0.re + a1.im * b0.im) - (a0.re * b1.re + a0.im * b1.im);
+            z += (a0.re * b0.im - a0.im * b0.re) - (a1.re * b1.im - a1.im * b1.re);
+            FN(apply)(&g, &a0, &a1);
+            FN(apply)(&g, &b0, &b1);
+            a[i] = a0, a[i + d] = a1, b[i] = b0, b[i + d] = b1;
+        }
+        FN(add_lanes)(sums, x);
+        FN(add_lanes)(sums + LANES, y);
+        FN(add_lanes)(sums + 2 * LANES, z);
+    }
+}
+
+enum { FN(NEAR_BITS) = 6 }; /* both states of so many bits lie in the first-level cache */
+
+/* As FN(sweep): the highest bit, then the parts one by one until they are small. */
+static void FN(back_sweep)(FN(amplitude) *a, FN(amplitude) *b, int q, int n, const int *bit, const FN(gate) *inverse, double *sums)
+{
+    if (n == 0) return;
+    if (q <= FN(NEAR_BITS)) {
+        for (int i = 0; i < n; i++) FN(back_one)(a, b, (int64_t)1 << q, bit[i], &inverse[i], sums + 3 * LANES * i);
+        return;
+    }
+    FN(back_one)(a, b, (int64_t)1 << q, bit[0], &inverse[0], sums);
+    for (int64_t part = 0; part < (int64_t)1 << q; part += (int64_t)1 << bit[0])
+        FN(back_sweep)(a + part, b + part, bit[0], n - 1, bit + 1, inverse + 1, sums + 3 * LANES);
+}
+
+static void FN(back)(void *a, void *b, int q, int n, const int *bit, const void *coef, double *sums)
+{
+    FN(gate) inverse[32];
+    for (int i = 0; i < 3 * LANES * n; i++) sums[i] = 0;
+    FN(invert)(inverse, coef, n);
+    FN(back_sweep)(a, b, q, n, bit, inverse, sums);
+}
 
 static void FN(parities)(const void *a, const void *b, int q, int n_terms, const lt_phase_term *term, double *scratch, double *out)
 {

@@ -74,7 +74,7 @@ static void sines(double *sine, double *cosine, const double *angle, int64_t n)
     for (int64_t i = whole; i < n; i++) sine[i] = s[i - whole], cosine[i] = c[i - whole];
 }
 
-#define ROW(lanes_, t) { lanes_, fuse##t, sines, gates##t, hadamards##t, phases##t, matrix##t, turn##t, load##t, bloch##t, twist##t, parities##t }
+#define ROW(lanes_, t) { lanes_, fuse##t, sines, gates##t, hadamards##t, phases##t, matrix##t, turn##t, load##t, join##t, bloch##t, twist##t, back##t, parities##t }
 const lt_simulate_isa LT_ISA_NAME(lt_simulate) = {
     .f32 = ROW(LT_VECTOR_BYTES / 4, _f32),
     .f64 = ROW(LT_VECTOR_BYTES / 8, _f64),
