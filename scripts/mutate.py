@@ -136,7 +136,8 @@ class Tree:
         return self.ninja(["bin/" + k for k in known if k in wanted])
 
     def objects_of(self, path):
-        return re.findall(r"^(src/\S*%s\.o):" % re.escape("/" + path.split("/", 2)[2]), self.programs, re.M)
+        layer, rest = path.split("/", 2)[1:] # layers have files of one name
+        return re.findall(r"^(src/%s/CMakeFiles/[^/]+\.dir/%s\.o):" % (layer, re.escape(rest)), self.programs, re.M)
 
     def bytes_of(self, objects):
         return [open(os.path.join(self.root, self.build, o), "rb").read() for o in objects]
