@@ -31,7 +31,7 @@ SWAPS = [  # (pattern, replacements): one place of one line is changed
     (r"\+\+", ["--"]), (r"\bif \((?=[^;]*\))", ["if (!(%)) "]), (r"\b0\b", ["1"]), (r"\b1\b", ["2", "0"]), (r"\btrue\b", ["false"]), (r"\bfalse\b", ["true"]),
     (r"\breturn LT_OK;", ["return LT_ERR_INTERNAL;"]), (r"\bcontinue;", [";"]), (r"\bbreak;", [";"]), (r"\bLT_MIN\b", ["LT_MAX"]), (r"\bLT_MAX\b", ["LT_MIN"]),
 ]
-STATEMENT = re.compile(r"^\s+(?!return\b|case\b|default\b|break\b|continue\b|else\b|goto\b|(?:const |static |u?int\w* |double |float |char |bool |size_t |lt_\w+ [*a-z]|struct |enum |FILE |void )).*;\s*(/\*.*\*/)?$")
+STATEMENT = re.compile(r"^\s+(?=\S)(?!return\b|case\b|default\b|break\b|continue\b|else\b|goto\b|(?:const |static |u?int\w* |double |float |char |bool |size_t |lt_\w+ [*a-z]|struct |enum |FILE |void |\w+ \**\w+(?: =|;|,|\[))).*;\s*(/\*.*\*/)?$")
 SKIP = re.compile(r"^\s*(#|/?\*|//|\}|\{|_Static_assert|typedef|extern)")
 
 
@@ -136,7 +136,8 @@ class Tree:
         return self.ninja(["bin/" + k for k in known if k in wanted])
 
     def objects_of(self, path):
-        return re.findall(r"^(src/\S*%s\.o):" % re.escape("/" + path.split("/", 2)[2]), self.programs, re.M)
+        layer, rest = path.split("/", 2)[1:] # layers have files of one name
+        return re.findall(r"^(src/%s/CMakeFiles/[^/]+\.dir/%s\.o):" % (layer, re.escape(rest)), self.programs, re.M)
 
     def bytes_of(self, objects):
         return [open(os.path.join(self.root, self.build, o), "rb").read() for o in objects]

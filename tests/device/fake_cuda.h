@@ -5,15 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct fake_cuda {
-    size_t   memory_bytes, used_bytes;
-    int      launches, early, instantiated;
-    _Atomic int modules, loads;  /* by several threads */
-    int      locked, locks, most_locked; /* pieces of page-locked memory now; calls that locked some; 0: any number */
-    void    *last_arg;           /* first argument of the last kernel that ran */
-    int      fail_after;         /* the n-th call from now fails with fail_with, and all that follow */
-    unsigned fail_with, sticky;
-    bool     refuse_updates;     /* captured kernels cannot be changed in place */
+typedef struct fake_cuda {         /* _Atomic: what calls of several threads change */
+    size_t          memory_bytes;
+    _Atomic size_t  used_bytes;
+    _Atomic int     launches, early, instantiated, modules, loads;
+    _Atomic int     locked, locks;         /* pieces of page-locked memory now; calls that locked some */
+    int             most_locked;           /* 0: any number */
+    void *_Atomic   last_arg;              /* first argument of the last kernel that ran */
+    _Atomic int     fail_after;            /* the n-th call from now fails with fail_with, and all that follow */
+    unsigned        fail_with;
+    _Atomic unsigned sticky;
+    bool            refuse_updates;        /* captured kernels cannot be changed in place */
 } fake_cuda;
 
 #endif

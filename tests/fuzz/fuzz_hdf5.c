@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     }
     image = open_image();
     for (size_t at = 0; at + RECORD <= n_bytes && at < MOST_CHANGES * RECORD; at += RECORD) change(image, data + at);
-    dataset_read_as_users(path, craft_arrays, craft_attributes, n_bytes ? data[n_bytes - 1] : 0);
+    dataset_read_as_users(path, craft_arrays, craft_attributes, n_bytes ? data[n_bytes - 1] : READ_ALL);
     craft_close(image);
     image = -1;
     return 0;

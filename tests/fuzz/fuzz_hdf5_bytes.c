@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     LT_FUZZ_REQUIRE(copy);
     memcpy(copy, good_bytes, n);
     for (size_t at = 0; at + RECORD <= n_bytes && at < 6 * RECORD; at += RECORD) change(copy, &n, data + at);
-    dataset_read_as_users(dataset_put(copy, n), arrays, attributes, 0);
+    dataset_read_as_users(dataset_put(copy, n), arrays, attributes, READ_ALL);
     free(copy);
     return 0;
 }

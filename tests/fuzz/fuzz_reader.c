@@ -16,11 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         good_dataset_make();
         path = dataset_put(good_bytes, n_good_bytes);
         lt_jail_here_record(true);
-        dataset_read_as_users(path, arrays, attributes, 0);
+        dataset_read_as_users(path, arrays, attributes, READ_ALL);
         lt_jail_here_record(false);
     }
     lt_jail_here_replay(data, n_bytes);
-    dataset_read_as_users(path, arrays, attributes, 0);
+    dataset_read_as_users(path, arrays, attributes, n_bytes ? data[n_bytes - 1] : READ_ALL);
     return 0;
 }
 

@@ -227,11 +227,11 @@ static lt_status copy_texts(char *const *from, size_t limit, int n, char ***out)
 
 static lt_status read_variable(hid_t a, hid_t type, const char *path, const char *name, int n, char ***out)
 {
+    hid_t space = H5Aget_space(a); /* the library releases its texts by it */
+    if (space < 0) return lt_hdf5_fail(LT_ERR_FORMAT, path, name);
     char **texts = lt_calloc((size_t)n, sizeof *texts);
-    if (!texts) return LT_ERR_MEMORY;
-    hid_t space = H5Aget_space(a);
-    lt_status s = H5Aread(a, type, texts) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : copy_texts(texts, MAX_TEXT_BYTES, n, out);
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts);
+    lt_status s = !texts ? LT_ERR_MEMORY : H5Aread(a, type, texts) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : copy_texts(texts, MAX_TEXT_BYTES, n, out);
+    if (texts) H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts);
     H5Sclose(space);
     lt_free(texts);
     return s;
