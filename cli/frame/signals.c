@@ -1,5 +1,5 @@
-/* Signals that end a run: the first asks the subcommand to stop, a second ends the process at once; either way no temporary file
-   stays. SPDX-License-Identifier: BSD-3-Clause */
+/* Signals that end a run: the first asks the subcommand to stop, a second ends the process at once, as SIGQUIT (Ctrl-\) does; in any
+   case no temporary file stays. SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/frame/cli.h"
 
 #include <signal.h>
@@ -18,6 +18,9 @@ static const stop_signal stop_signals[] = {
     { SIGINT, EXIT_INTERRUPTED, "interrupted", false },
     { SIGTERM, EXIT_INTERRUPTED, "interrupted by SIGTERM", false },
     { SIGHUP, EXIT_INTERRUPTED, "interrupted by SIGHUP", false },
+    { SIGUSR1, EXIT_INTERRUPTED, "interrupted by SIGUSR1", false }, /* batch systems send these two before a limit, if they are asked to */
+    { SIGUSR2, EXIT_INTERRUPTED, "interrupted by SIGUSR2", false },
+    { SIGALRM, EXIT_INTERRUPTED, "interrupted by SIGALRM", false },
     { SIGXCPU, EXIT_FAILED, "the limit of processor time (ulimit -t) was reached", true },
     { SIGPIPE, EXIT_FAILED, "standard output was closed", true },
 };
@@ -61,15 +64,33 @@ static void on_stop(int number)
     if (!stopped_by) stopped_by = (int)i + 1;
 }
 
+/* Ctrl-\ is for a program that hangs: nothing is asked, and the process ends as it would have, with its memory on disk where that is wanted. */
+static void on_quit(int number)
+{
+    if (getpid() == own) lt_files_abandon();
+    signal(number, SIG_DFL);
+    raise(number); /* comes when this handler returns */
+}
+
+static bool ignored(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+static void catch_signal(int number, void (*handler)(int))
+{
+    struct sigaction with = { .sa_handler = handler };
+    sigfillset(&with.sa_mask);
+    sigaction(number, &with, NULL);
+}
+
 /* What the parent ignores stays ignored (nohup), except Ctrl-C, which shells ignore for whatever runs in the background. */
 void cli_catch_signals(void)
 {
     own = getpid();
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a failed write, reported like a full disk */
-    for (int i = 0; i < CLI_LEN(stop_signals); i++) {
-        struct sigaction now, stop = { .sa_handler = on_stop };
-        sigfillset(&stop.sa_mask);
-        if (stop_signals[i].number == SIGINT || sigaction(stop_signals[i].number, NULL, &now) || now.sa_handler != SIG_IGN)
-            sigaction(stop_signals[i].number, &stop, NULL);
-    }
+    for (int i = 0; i < CLI_LEN(stop_signals); i++)
+        if (stop_signals[i].number == SIGINT || !ignored(stop_signals[i].number)) catch_signal(stop_signals[i].number, on_stop);
+    if (!ignored(SIGQUIT)) catch_signal(SIGQUIT, on_quit);
 }

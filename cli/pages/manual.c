@@ -117,7 +117,7 @@ void cli_generate_man(FILE *to)
     fputs(".El\n", to);
     put_environment(to);
     fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds\n.It 0\nSuccess.\n.It 1\nThe run failed.\n"
-          ".It 2\nBad usage or bad input.\n.It 130\nInterrupted by Ctrl-C, SIGTERM or SIGHUP; a second one ends the run at once.\n.El\n.Sh EXAMPLES\n", to);
+          ".It 2\nBad usage or bad input.\n.It 130\nInterrupted by Ctrl-C, SIGTERM, SIGHUP, SIGALRM, SIGUSR1 or SIGUSR2; a second one ends the run at once.\n.El\n.Sh EXAMPLES\n", to);
     for (int i = 0; i < cli_n_commands; i++) {
         put_text(to, cli_commands[i]->options->summary);
         fputs(".Pp\n.Dl", to);

@@ -52,6 +52,12 @@ if [ $has_datasets = yes ]; then
     done
 fi
 
+# Where CUDA's libraries are installed: each ended the process at some limit of data while it started.
+for limit in 120000 130000 140000 250000 260000 270000 380000 390000 400000; do
+    (ulimit -c 0; ulimit -d $limit; exec timeout -s KILL 60 "$lathe" doctor) >"$work/out" 2>"$work/err" && got=0 || got=$?
+    [ $got -le 1 ] || fail "lathe doctor with $limit KiB of data: status $got"
+done
+
 # A soft limit of the stack is raised; a hard one that is too low is said. Kernels of this problem keep half a megabyte there.
 printf 'data A = normal(60, 60, seed=1)\nvar x[60] = [sin(i + 1) for i in 0:60]\nminimize sum(abs(A @ x - 1)) + 0.1*norm(x)\n' >"$work/p.lt"
 (ulimit -c 0; ulimit -S -s 200; exec "$lathe" solve "$work/p.lt" --quiet --set max_iterations=2) >"$work/out" 2>"$work/err" && got=0 || got=$?

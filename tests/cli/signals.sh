@@ -50,7 +50,11 @@ begin env; kill -INT $pid; ends 130; says err "lathe gram: interrupted"
 begin env; kill -TERM $pid; ends 130; says err "lathe gram: interrupted by SIGTERM"
 begin env; kill -HUP $pid; ends 130; says err "lathe gram: interrupted by SIGHUP"
 begin env; kill -INT $pid; kill -TERM $pid; ends 130; says err "lathe: interrupted"
+for signal in USR1 USR2 ALRM; do begin env; kill -$signal $pid; ends 130; says err "lathe gram: interrupted by SIG$signal"; done
 begin nohup; kill -HUP $pid; ends 0
+# SIGQUIT does not ask. (Shells ignore it for what runs in the background: python3 undoes that.)
+begin python3 -c 'import os, signal, sys; signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])'
+kill -QUIT $pid; ends 131
 
 # Nothing can be done about kill -9: the next run does it.
 begin env; kill -9 $pid; wait $pid 2>/dev/null

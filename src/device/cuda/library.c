@@ -1,6 +1,7 @@
 /* Opening the vendor's libraries at run time. SPDX-License-Identifier: BSD-3-Clause */
 #include "device/cuda/library.h"
 
+#include "base/alloc.h"
 #include "base/config.h"
 #include "base/status.h"
 
@@ -38,10 +39,16 @@ static void *open_any(const lt_cuda_library *lib, char *why, size_t bytes)
     return NULL;
 }
 
+/* Where memory runs out while one of these libraries starts, it ends the process. The largest maps 520 MiB and takes 40 more to start. */
+static const size_t room_to_start = (size_t)1 << 30;
+
 lt_status lt_cuda_library_open(const lt_cuda_library *lib, void *table, size_t table_bytes)
 {
     if (table_bytes != (size_t)lib->n_symbols * sizeof(void *))
         return LT_FAIL(LT_ERR_INTERNAL, "%s: a table of %zu bytes for %d functions", lib->title, table_bytes, lib->n_symbols);
+    if (!lt_has_room(room_to_start))
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s cannot be opened: fewer than %zu MiB of memory are left to this process (ulimit -v, ulimit -d)", lib->title,
+                       room_to_start >> 20);
     char why[200];
     void *h = open_any(lib, why, sizeof why);
     if (!h) return LT_FAIL(LT_ERR_UNSUPPORTED, "%s cannot be opened: %s; %s", lib->title, why, lib->remedy);

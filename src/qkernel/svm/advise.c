@@ -110,7 +110,7 @@ static void about_machine(lt_qsvm *q)
         say(i, "%.0f %% of the rows are support vectors: %s", 100 * m->support_fraction,
             i->diagnostics->off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
                                                    : "C is small for this kernel, or the labels cannot be told from these features");
-    if (searched && i->n_folds > 0) {
+    if (searched && i->n_folds > 0 && o->n_trials > 2) { /* one of two is always near an end */
         double cell = pow(o->C_high / o->C_low, 1.0 / (double)o->n_trials);
         if (m->C > o->C_high / cell) say(i, "the best C, %.3g, lies at the upper end of the search: raise --c-high (now %g)", m->C, o->C_high);
         else if (m->C < o->C_low * cell) say(i, "the best C, %.3g, lies at the lower end of the search: lower --c-low (now %g)", m->C, o->C_low);

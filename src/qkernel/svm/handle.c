@@ -54,6 +54,8 @@ static lt_status check_options(const lt_qsvm_options *opt, const lt_gram_options
     if (gram->return_dtype != LT_GRAM_FLOAT64) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: return_dtype must be float64: the machine works in double");
     if (gram->profile_memory) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: many kernels are computed here, and profile_memory is about one: use it with lathe gram");
     if (opt->C_low > opt->C_high) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected from low to high", opt->C_low, opt->C_high);
+    if (isinf(opt->C_high / opt->C_low))
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected ends whose ratio is a number", opt->C_low, opt->C_high);
     if (opt->n_folds == 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: 1 fold leaves no rows to train on, expected at least 2, or 0 for no cross-validation");
     if (opt->task == LT_QSVM_ONE_CLASS) return LT_OK; /* no search and no folds */
     if (opt->n_folds == 0 && opt->C == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: without folds there is no search: give C");
