@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS_MAX 8192 /* beyond it the oldest samples are left out: the QP takes 8 bytes per square */
+/* Beyond it the oldest samples are left out: the QP takes 8 bytes per square of its columns and work as their cube (decision 381). */
+enum { COLUMNS_MAX = 2048, COLUMNS_MAX_PUBLISHED = 8192 };
 
 typedef struct measure {
     lt_run *r;
@@ -217,7 +218,8 @@ static lt_status measure_samples(lt_run *r)
 {
     const lt_columns *c = &r->products.columns;
     measure q = { .r = r, .c = c, .l = r->cache.n_near, .slot = r->cache.near_ };
-    int64_t most = LT_MAX((COLUMNS_MAX - c->n_shared) / c->n_own, 1);
+    const int64_t columns_max = r->opt.compat ? COLUMNS_MAX_PUBLISHED : COLUMNS_MAX;
+    const int64_t most = LT_MAX((columns_max - c->n_shared) / c->n_own, 1);
     if (q.l > most) q.slot += q.l - most, q.l = most;
     q.m = c->n_shared + q.l * c->n_own;
     r->stat.n_samples = r->cache.n_near;

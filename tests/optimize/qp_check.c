@@ -99,6 +99,48 @@ void qp_case_orthogonality(qp_case *p, int k, uint64_t seed, double distance, do
     free(v), free(gram);
 }
 
+void qp_case_nearby_samples(qp_case *p, int k, int samples, uint64_t seed, double step, double noise)
+{
+    lt_rng r = lt_rng_seed(seed);
+    const int n = 2 * k * k, m = p->m;
+    double *v = need((size_t)(k * k), 8), *slope = need((size_t)n, 8), *g = need((size_t)m * (size_t)n, 8);
+    for (int i = 0; i < k * k; i++) v[i] = lt_rng_normal(&r) / sqrt(k);
+    for (int i = 0; i < n; i++) slope[i] = lt_rng_normal(&r);
+    for (int s = 0, at = 0; s < samples; s++) {
+        for (int i = 0; i < k * k; i++) v[i] += step * lt_rng_normal(&r);
+        for (int i = 0; i < n; i++) g[(size_t)(at) * (size_t)n + (size_t)i] = slope[i] * (1 + step * lt_rng_normal(&r));
+        at++;
+        for (int a = 0; a < k; a++) /* the gradient of (V'V)_ab holds v_b in column a and v_a in column b */
+            for (int b = 0; b <= a; b++, at++)
+                for (int i = 0; i < k; i++) {
+                    g[(size_t)at * (size_t)n + (size_t)(i * k + a)] += v[i * k + b];
+                    g[(size_t)at * (size_t)n + (size_t)(i * k + b)] += v[i * k + a];
+                }
+    }
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i <= j; i++) {
+            const double *gi = g + (size_t)i * (size_t)n, *gj = g + (size_t)j * (size_t)n;
+            double sum = 0;
+            for (int d = 0; d < n; d++) sum += gi[d] * gj[d];
+            p->q[(size_t)j * (size_t)m + (size_t)i] = sum;
+        }
+    for (int j = 0; j < m; j++)
+        for (int i = 0; i < j; i++) {
+            double *q = &p->q[(size_t)j * (size_t)m + (size_t)i];
+            *q += noise * sqrt(p->q[(size_t)j * (size_t)m + (size_t)j] * p->q[(size_t)i * (size_t)m + (size_t)i]) * lt_rng_normal(&r);
+            p->q[(size_t)i * (size_t)m + (size_t)j] = *q;
+        }
+    qp_case_steering(p, m);
+    p->has_sum = true;
+    p->mu = 4e-6;
+    for (int i = 0; i < m; i++) {
+        p->members[i] = i % (m / samples) == 0;
+        if (p->members[i]) p->lower[i] = 0, p->upper[i] = p->mu;
+        p->c[i] = p->members[i] ? 0 : 1e-13 * lt_rng_normal(&r);
+    }
+    free(v), free(slope), free(g);
+}
+
 /* r_i must vanish between the bounds and point outwards on them. */
 static long double entry_violation(const qp_case *p, const double *y, int i, long double r)
 {

@@ -31,6 +31,10 @@ void qp_case_stationarity(qp_case *p, int first, int samples, double mu);
    k(k+1)/2. step moves V a little from the V of step 0. */
 void qp_case_orthogonality(qp_case *p, int k, uint64_t seed, double distance, double step);
 
+/* V'V = I, one triangle, at `samples` points that lie `step` apart, each with the gradient of an objective as a member: m = samples (1 + k(k+1)/2)
+   entries, of which a sample's worth is independent. noise is that of carrying Q from iteration to iteration, relative to its diagonal. */
+void qp_case_nearby_samples(qp_case *p, int k, int samples, uint64_t seed, double step, double noise);
+
 /* Largest violation of the optimality conditions over sigma, in extended precision and with its own
    multiplier search; INFINITY when a bound is violated at all. *sum_error as in lt_qp_info. */
 double qp_case_violation(const qp_case *p, const double *y, double *sum_error);

@@ -337,4 +337,26 @@ LT_TEST(convex_problems_are_not_shifted)
     }
 }
 
+/* Samples that lie close together: all of them depend on one but for rounding, which a method that changes one entry at a time follows for
+   thousands of steps. Few steps are asked for, not little time. */
+LT_TEST(nearly_parallel_columns_take_few_steps)
+{
+    enum { SIDE = 24, SAMPLES = 2 };
+    static const double steps[] = { 1e-7, 1e-12 }, noises[] = { 1e-11, 1e-12, 1e-14, 0 };
+    for (int k = 0; k < 8; k++) {
+        qp_case p = qp_case_make(SAMPLES * (1 + SIDE * (SIDE + 1) / 2));
+        qp_case_nearby_samples(&p, SIDE, SAMPLES, 33, steps[k % 2], noises[k / 2]);
+        lt_qp_options opt = lt_qp_defaults();
+        opt.max_shift = 1;
+        lt_qp_info info = solve(&p, &opt);
+        for (int i = 0; i < p.m; i++) *entry(&p, i, i) += info.shift;
+        double sum_error, v = qp_case_violation(&p, p.y, &sum_error);
+        if (info.status != LT_QP_OK || !(v <= 1e-12) || !(sum_error <= 1e-14) || info.iterations > 250 || info.interior_iterations > 60)
+            LT_TEST_FAIL("step %.0e, noise %.0e: %s (%s), violation %.2e, sum %.2e, shift %.2e, %d + %d iterations", steps[k % 2], noises[k / 2],
+                         lt_qp_status_name(info.status), lt_qp_cause_name(info.cause), v, sum_error, info.shift, info.iterations,
+                         info.interior_iterations);
+        qp_case_free(&p);
+    }
+}
+
 LT_TEST_MAIN()

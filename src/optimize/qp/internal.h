@@ -59,6 +59,7 @@ struct lt_qp {
     double       *p;                /* (m) step over the free entries, in factor order */
     double       *t, *h, *work;     /* (m) each */
     double       *best;             /* (m) best point certified so far */
+    double       *pulled;           /* (m) linear term of lt_qp_steady */
     double       *interior;         /* (9 m) the interior point's vectors */
     int          *list;             /* (m) */
 
@@ -106,6 +107,9 @@ bool lt_qp_active_set(lt_qp *w, bool precise);                /* from a feasible
 
 /* ---- qp/interior.c ---------------------------------------------------------------------- */
 void lt_qp_interior(lt_qp *w);                                /* y near the optimum, and want */
+
+/* ---- qp/steady.c ------------------------------------------------------------------------ */
+bool lt_qp_steady(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info); /* guesses held near one another; true when certified */
 
 /* ---- qp/certify.c ----------------------------------------------------------------------- */
 bool lt_qp_closed_form(lt_qp *w);                             /* m = 1; m = 2 without a sum */

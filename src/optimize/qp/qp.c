@@ -45,11 +45,12 @@ static lt_status check_options(const lt_qp_options *o)
     return LT_OK;
 }
 
-enum { N_VECTORS = 11, N_INTERIOR = 9 };
+enum { N_VECTORS = 12, N_INTERIOR = 9 };
 
 static lt_status allocate(lt_qp *w, size_t m)
 {
-    double **vector[N_VECTORS] = { &w->root, &w->a, &w->y, &w->g, &w->inverse, &w->p, &w->t, &w->h, &w->work, &w->best, &w->interior };
+    double **vector[N_VECTORS] = { &w->root, &w->a, &w->y, &w->g, &w->inverse, &w->p, &w->t, &w->h, &w->work, &w->best, &w->pulled,
+                                    &w->interior };
     size_t count = (N_VECTORS - 1 + N_INTERIOR) * m + LT_QP_PANEL * m + LT_QP_PANEL * LT_QP_PANEL + m * m;
     double *at = lt_malloc_aligned(count * sizeof(double));
     w->l = at;
@@ -289,11 +290,18 @@ static bool finish(lt_qp *w, lt_qp_info *info)
     return lt_qp_acceptable(w, info);
 }
 
+static bool is_large(const lt_qp *w) { return w->opt.method == LT_QP_AUTO && w->m > w->opt.interior_above; }
+/* Where guesses held near one another are tried before the search goes on step by step. */
+static bool is_mendable(const lt_qp *w) { return is_large(w) && w->opt.max_shift > 0 && !w->opt.max_iterations; }
+
+/* m/8 steps cost about a factorisation. */
+static int few_steps(const lt_qp *w) { return is_mendable(w) ? 50 + w->m / 8 : 100 + w->m / 2; }
+
 static bool solve_interior(lt_qp *w, lt_qp_info *info)
 {
     lt_qp_interior(w);
     w->cause = LT_QP_CAUSE_NONE;
-    w->max_iterations += w->iterations;
+    w->max_iterations = is_mendable(w) ? w->iterations + few_steps(w) : w->max_iterations + w->iterations;
     return finish(w, info);
 }
 
@@ -317,7 +325,7 @@ static bool is_sum_small(const lt_qp *w)
 static bool solve_active(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info, bool *skipped)
 {
     if (lt_qp_closed_form(w) && certify_now(w, info)) return true;
-    bool warm = p->warm && w->has_answer, large = w->opt.method == LT_QP_AUTO && w->m > w->opt.interior_above;
+    bool warm = p->warm && w->has_answer, large = is_large(w);
     lt_qp_start(w, p->start, warm);
     bool settled = lt_qp_settle(w);
     if (settled && !is_sum_small(w)) {
@@ -327,10 +335,10 @@ static bool solve_active(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info, boo
     *skipped = !settled && large && !p->start && !warm;
     /* From a near answer few changes are left; when there are more, the interior point is quicker. */
     int all = w->max_iterations;
-    if (large && !w->opt.max_iterations) w->max_iterations = w->iterations + 100 + w->m / 2;
+    if (large && !w->opt.max_iterations) w->max_iterations = w->iterations + few_steps(w);
     bool done = !*skipped && finish(w, info);
     w->max_iterations = all;
-    return done;
+    return done || (is_mendable(w) && lt_qp_steady(w, p, info));
 }
 
 static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
@@ -353,8 +361,11 @@ static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
 }
 
 /* Where columns nearly depend on each other and the objective is nearly zero, rounding decides who enters and who leaves, and the method may go
-   round in circles. The answer of a matrix this much larger differs by less than a tolerance of 1e-12 allows, and it is one answer (decision 324). */
+   round in circles. The answer of a matrix this much larger differs by less than a tolerance of 1e-12 allows, and it is one answer; where that
+   was not enough, more is added and reported (decision 324). */
 #define STEADYING 1e-13
+
+static bool goes_round(const lt_qp *w) { return w->cause == LT_QP_CAUSE_ITERATIONS && w->opt.max_shift > 0 && !w->opt.max_iterations; }
 
 /* A solve notes curvature below zero where it meets it: as much is added to the diagonal, and the solve begins again. */
 static bool solve_convex(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
@@ -364,10 +375,12 @@ static bool solve_convex(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
         load_problem(w, p);
         certified = solve_any(w, p, info);
     } while (w->worst_curvature < -CURVATURE_FLOOR && raise_shift(w, -w->worst_curvature * w->max_diagonal));
-    if (certified || w->cause != LT_QP_CAUSE_ITERATIONS || !(w->opt.max_shift > 0) || w->opt.max_iterations || w->shift != 0) return certified;
-    set_shift(w, STEADYING * w->max_diagonal);
-    load_problem(w, p);
-    return solve_any(w, p, info);
+    for (double share = STEADYING; !certified && goes_round(w) && share <= CURVATURE_FLOOR; share *= 100) {
+        if (w->shift < share * w->max_diagonal) set_shift(w, share * w->max_diagonal);
+        load_problem(w, p);
+        certified = solve_any(w, p, info);
+    }
+    return certified;
 }
 
 static void judge(lt_qp *w, bool certified, lt_qp_info *info)
