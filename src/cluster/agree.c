@@ -71,7 +71,8 @@ static lt_status judge_difference(const lt_cluster *c)
         size_t at = strlen(list);
         if (n++ < 4) snprintf(list + at, sizeof list - at, "%s%d", at ? ", " : "", i);
     }
-    return n ? LT_FAIL(LT_ERR_ARGUMENT, "%s %s%s %s not the same %s as rank 0", n == 1 ? "rank" : "ranks", list, n > 4 ? ", ..." : "", n == 1 ? "has" : "have", c->outcome[0].what) : LT_OK;
+    return n ? LT_FAIL(LT_ERR_ARGUMENT, "%s %s%s %s not the same %s as rank 0", n == 1 ? "rank" : "ranks", list, n > 4 ? ", ..." : "",
+                       n == 1 ? "has" : "have", c->outcome[0].what) : LT_OK;
 }
 
 static lt_status judge(const lt_cluster *c)

@@ -39,7 +39,8 @@ static lt_status describe_kind(lt_file_run *r, char *text, size_t bytes)
                           .transfer_reason = g->transfer_reason, .stored = g->stored, .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
     LT_TRY(lt_plan_method(&q, &r->method, reason, sizeof reason));
     LT_TRY(lt_device_describe(g->dev, &d));
-    snprintf(text, bytes, "%s, %s, %s %s", lt_gram_method_name(r->method), lt_gram_float_name(g->opt.dtype), lt_device_kind(g->dev), g->n_devices ? d.name : lt_isa_name(lt_isa_best()));
+    snprintf(text, bytes, "%s, %s, %s %s", lt_gram_method_name(r->method), lt_gram_float_name(g->opt.dtype), lt_device_kind(g->dev),
+             g->n_devices ? d.name : lt_isa_name(lt_isa_best()));
     return LT_OK;
 }
 
@@ -48,7 +49,9 @@ static lt_status prepare(lt_file_run *r, const char *path)
     lt_gram *g = r->g;
     static const char *const ending[] = { "", ".tiles", ".part", ".part.tiles", ".part.states" };
     if (!r->opt.digest || strlen(r->opt.digest) != LT_GRAM_DIGEST_BYTES - 1) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: no digest; lt_gram_digest makes one");
-    if (r->opt.memory_bytes < 0 || r->opt.side < 0) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: memory_bytes is %lld and side %lld, expected 0 or more", (long long)r->opt.memory_bytes, (long long)r->opt.side);
+    if (r->opt.memory_bytes < 0 || r->opt.side < 0)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: memory_bytes is %lld and side %lld, expected 0 or more", (long long)r->opt.memory_bytes,
+                       (long long)r->opt.side);
     LT_TRY(lt_gram_check_rows(g, "X", r->x));
     if (r->y) LT_TRY(lt_gram_check_rows(g, "Y", r->y));
     LT_TRY(check_kernel(r));
@@ -66,7 +69,8 @@ static lt_status prepare(lt_file_run *r, const char *path)
 static lt_status agree_on_matrix(lt_file_run *r, lt_status s)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s %lld %lld %d %d %d %lld", r->opt.digest ? r->opt.digest : "", (long long)r->layout.n, (long long)r->layout.m, r->layout.packed, r->layout.f32, r->opt.resume,
+    snprintf(text, sizeof text, "%s %lld %lld %d %d %d %lld", r->opt.digest ? r->opt.digest : "", (long long)r->layout.n, (long long)r->layout.m,
+             r->layout.packed, r->layout.f32, r->opt.resume,
              (long long)r->opt.side);
     LT_TRY(lt_cluster_agree(r->c, s, "matrix", text, strlen(text)));
     return lt_cluster_agree(r->c, LT_OK, "kind of device", r->info.kind, strlen(r->info.kind));

@@ -169,7 +169,8 @@ static lt_status skip_block(lt_qasm *r)
 {
     int open = 1;
     while (open > 0) {
-        if (r->s.word.kind == LT_SCRIPT_END || r->s.word.kind == LT_SCRIPT_BAD) return lt_script_fail(&r->s, &r->s.word, "%s, expected '}' at the end of a block", lt_script_word_str(&r->s.word).s);
+        if (r->s.word.kind == LT_SCRIPT_END || r->s.word.kind == LT_SCRIPT_BAD)
+            return lt_script_fail(&r->s, &r->s.word, "%s, expected '}' at the end of a block", lt_script_word_str(&r->s.word).s);
         open += lt_script_sees(&r->s, '{') - lt_script_sees(&r->s, '}');
         lt_script_next(&r->s);
     }
