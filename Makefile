@@ -33,6 +33,7 @@ CMAKE_ARGS ?=
 .PHONY: all everything deps configure demo test test-cuda sanitize-cuda install bench python asan tsan coverage fuzz faults torture soak mutants clean
 .NOTPARALLEL:
 
+# Without tests, examples and benchmarks (decision 440).
 all: configure
 	@cmake --build "$(BUILD)" --parallel $(JOBS) --target lathe_product
 

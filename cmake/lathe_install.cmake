@@ -33,7 +33,7 @@ list(JOIN libs " " LT_PC_LIBS_PRIVATE)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/lathe.pc.in ${PROJECT_BINARY_DIR}/lathe.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/lathe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# All that is installed, without tests, examples and benchmarks.
+# All that is installed, without tests, examples and benchmarks (decision 440).
 add_custom_target(lathe_product)
 foreach(target lathe lathe_static lathe_command lathe_ampl lathe_manual mpi_openmpi mpi_mpich)
     if(TARGET ${target})

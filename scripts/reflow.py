@@ -39,7 +39,7 @@ def reflow(text):
             fenced = not fenced
             plain = False
         else:
-            plain = not fenced and line.strip() and not FIXED.match(line) and (unit or not line.startswith("    "))
+            plain = bool(not fenced and line.strip() and not FIXED.match(line) and (unit or not line.startswith("    ")))
         if not plain or ITEM.match(line):
             close()
         if plain:

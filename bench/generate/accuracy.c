@@ -291,7 +291,8 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
     } else if (!st) {
         cli_table_print(t, stdout);
         printf("%lld features and %lld spreads over realizations of %lld operators of 2 to 5 layers, %d to %d channels, %d x %d, %d realizations, %d steps; p above %g is good\n\n",
-               (long long)(f[0].columns - 2 * f[0].summary), (long long)(2 * f[0].summary), (long long)n, s.least_width, s.most_width, s.grid, s.grid, s.realizations, s.steps, least_p);
+               (long long)(f[0].columns - 2 * f[0].summary), (long long)(2 * f[0].summary), (long long)n, s.least_width, s.most_width, s.grid, s.grid,
+               s.realizations, s.steps, least_p);
     }
     for (int p = 0; p < LT_PRECISION_COUNT; p++) free(f[p].value), free(f[p].name);
     cli_table_destroy(t);

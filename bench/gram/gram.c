@@ -10,14 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE, SWEEP_CIRCUITS, SWEEP_AUTO } sweep;
+typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE,
+                     SWEEP_CIRCUITS, SWEEP_AUTO } sweep;
 static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", "circuits", "auto", NULL };
 
 static const lt_option rows[] = {
     LT_OPTION_ENUM(gram_bench_options, sweep, "sweep", "methods", sweep_names,
                    "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU; limits "
                    "set the product method against the cores' arithmetic and the memory's writing; compare sets every method against states on "
-                   "the CPU: squares and cross kernels, raw, normalised, centred; circuits: states, kernels and gradients of named maps, on the CPU; auto: what method auto takes against the best one, over a grid of sizes"),
+                   "the CPU: squares and cross kernels, raw, normalised, centred; circuits: states, kernels and gradients of named maps, on the CPU; auto: "
+                   "what method auto takes against the best one, over a grid of sizes"),
     LT_OPTION_INT(gram_bench_options, n, "n", "1000", LT_RANGE_CLOSED(1, 100000), "N", "rows of X"),
     LT_OPTION_INT(gram_bench_options, qubits, "qubits", "10", LT_RANGE_CLOSED(1, 24), "Q", "qubits"),
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),

@@ -72,7 +72,8 @@ static void chain_variant(int vector, int unroll, double copy_ns)
     p.unroll = unroll;
     p.grid[0] = (unsigned)((N / vector + LT_FUSED_THREADS * unroll - 1) / (LT_FUSED_THREADS * unroll));
     lt_fused_render(&p, &text);
-    check(lt_device_build(dev, &(lt_kernel_key){ .name = "chain", .source = text.s, .entry = "fused", .n_args = 2, .grid = { p.grid[0], 1, 1 }, .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true }, &k));
+    check(lt_device_build(dev, &(lt_kernel_key){ .name = "chain", .source = text.s, .entry = "fused", .n_args = 2, .grid = { p.grid[0], 1, 1 },
+                                                 .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true }, &k));
     double ns = time_of(launch, k);
     printf("chain vector=%d unroll=%d us=%.1f TB/s=%.3f share=%.3f\n", vector, unroll, ns / 1e3, 8e-3 * N / ns, copy_ns / ns);
     lt_kernel_destroy(k);
@@ -83,7 +84,8 @@ static void sums(void)
 {
     lt_fused_reduce r = { LT_OP_SUM, 0, 1, LT_F32, 1 };
     static const struct { const char *name; lt_shape d; uint32_t axes; } c[] = {
-        { "all", { 1, { N } }, 1 }, { "rows of 1000", { 2, { N / 1000, 1000 } }, 2 }, { "columns of 1000", { 2, { 1000, N / 1000 } }, 1 }, { "rows of 10^6", { 2, { 100, N / 100 } }, 2 } };
+        { "all", { 1, { N } }, 1 }, { "rows of 1000", { 2, { N / 1000, 1000 } }, 2 }, { "columns of 1000", { 2, { 1000, N / 1000 } }, 1 },
+        { "rows of 10^6", { 2, { 100, N / 100 } }, 2 } };
     for (size_t i = 0; i < LT_LEN(c); i++) {
         lt_fused_load l = { 0, 0, LT_F32, { 0, { 1 } } };
         if (c[i].d.rank == 2) l.view = (lt_affine){ 0, { c[i].d.dim[1], 1 } };

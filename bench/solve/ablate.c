@@ -46,11 +46,13 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 
 static const technique device_techniques[] = {
     PINNED("A3", NULL), PINNED("D1v128", "max_iterations=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "max_iterations=20"),
-    BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "max_iterations=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
+    BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL),
+    CAPTURED("D3v", "max_iterations=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
     H_ON_DEVICE("B2", NULL), H_ON_DEVICE("C2", NULL), H_ON_DEVICE("B2wide", "max_iterations=40"), H_ON_DEVICE("D1v128", "max_iterations=20"),
     ON_DEVICE("B2", NULL), ON_DEVICE("B2wide", "max_iterations=40"), ON_DEVICE("D1v", NULL), ON_DEVICE("D1v128", "max_iterations=20"), ON_DEVICE("D3v", "max_iterations=10"),
     AT_ONCE("C1", NULL), AT_ONCE("C2", NULL), AT_ONCE("A3", NULL), AT_ONCE("D1v", NULL), AT_ONCE("D1v128", "max_iterations=20"), AT_ONCE("D3v", "max_iterations=30"),
-    CARRIED("B2", NULL), CARRIED("B2wide", "max_iterations=40"), WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
+    CARRIED("B2", NULL), CARRIED("B2wide", "max_iterations=40"), WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL),
+    ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
 };
 _Static_assert(CLI_LEN(device_techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");
 

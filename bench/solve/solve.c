@@ -19,7 +19,8 @@ typedef struct bench_options {
 static const lt_option rows[] = {
     LT_OPTION_BOOL(bench_options, quick, "quick", "false", "few iterations of the long runs: a look, not a figure to keep"),
     LT_OPTION_BOOL(bench_options, ablate, "ablate", "false", "measure what each technique is worth, one switched off at a time"),
-    LT_OPTION_INT(bench_options, starts, "starts", "0", LT_RANGE_CLOSED(0, PEER_MAX_STARTS), "N", "solve each from N starts that differ by one part in 10^9, and tell where they end"),
+    LT_OPTION_INT(bench_options, starts, "starts", "0", LT_RANGE_CLOSED(0, PEER_MAX_STARTS), "N",
+                  "solve each from N starts that differ by one part in 10^9, and tell where they end"),
     LT_OPTION_LIST(bench_options, set, "set", "NAME=VALUE", "an option of the solver, for all runs"),
     LT_OPTION_LIST(bench_options, only, "only", "NAME", "this run only, or all whose names begin so: A1a, A1, D"),
     LT_OPTION_PATH(bench_options, peer, "peer", NULL, "FILE.json", "PyGRANSO's times on this machine, from bench/peers/pygranso.py"),
@@ -421,7 +422,8 @@ const cli_command bench_solve = {
                    "Ratios above one mean lathe is faster than PyGRANSO: as published for another machine and, with --peer, on this one. "
                    "The verdict names what a run missed: the result it has to end with, the time or the ratio promised (in parentheses), "
                    "15 us of the solver's own time per iteration for up to 10 variables, no allocation. Where the peer's file says that it ended at a "
-                   "lower f, the run is measured again until it is there too, with patience=20 and for at most ten times as long; the ratio of that time is beside the other.\n"
+                   "lower f, the run is measured again until it is there too, with patience=20 and for at most ten times as long; the ratio of that time is "
+                   "beside the other.\n"
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "

@@ -8,7 +8,8 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(export_cli, e.zarr, "zarr", NULL, "DIR", "make a Zarr group (format 3) in a new folder"),
     LT_OPTION_PATH(export_cli, e.the_well, "the-well", NULL, "OUT.h5", "write stored states in the HDF5 layout of The Well"),
     LT_OPTION_PATH(export_cli, e.npz, "npz", NULL, "OUT.npz", "write a NumPy archive"),
-    LT_OPTION_STRING(export_cli, e.arrays, "arrays", NULL, "NAMES", "for --zarr and --npz: parameters, inputs, outputs, families of features, paths, with commas; all by default"),
+    LT_OPTION_STRING(export_cli, e.arrays, "arrays", NULL, "NAMES",
+                     "for --zarr and --npz: parameters, inputs, outputs, families of features, paths, with commas; all by default"),
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
@@ -62,6 +63,7 @@ static lt_status run(cli_context *c)
 const cli_command cli_export = {
     .name = "export", .options = &table, .options_bytes = sizeof(export_cli), .need = CLI_NEED_NOTHING, .stops = true, .run = run,
     .description = "All three are written whole or not at all, beside their name and renamed, in blocks that do not grow with the dataset.\n"
-                   "--zarr and --npz keep the names of the file's arrays; names of columns are attributes (column_names) or members (NAME.columns). --the-well takes the states of the rows that are "
+                   "--zarr and --npz keep the names of the file's arrays; names of columns are attributes (column_names) or members (NAME.columns). "
+                   "--the-well takes the states of the rows that are "
                    "done, a trajectory for each realization, channels as scalar fields and parameters as scalars: docs/guide-datasets.md has the table.",
 };

@@ -19,7 +19,7 @@ static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL 
 
 #define O generate_cli
 static const lt_option rows[] = {
-    LT_OPTION_PATH(O, config, "config", NULL, "FILE.yaml", "what to generate; docs/dataset-config.md lists the keys"),
+    LT_OPTION_PATH(O, config, "config", NULL, "FILE.yaml", "what to generate; docs/dataset-config.md lists the keys; may also be given as the operand"),
     LT_OPTION_PATH(O, output, "output", NULL, "FILE.h5", "instead of dataset.output_path"),
     LT_OPTION_INT(O, total_samples, "total-samples", NULL, LT_AT_LEAST(1), "N", "instead of sampling.total_samples"),
     LT_OPTION_INT(O, batch_size, "batch-size", NULL, LT_AT_LEAST(1), "N", "instead of sampling.batch_size; results do not depend on it"),
@@ -28,15 +28,21 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(O, merge, "merge", NULL, "OVER.yaml", "a document laid over the configuration: mappings merge, everything else replaces"),
     LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for"),
     LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout, 0 = all; results do not depend on it"),
-    LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names, "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"),
-    LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"),
+    LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names,
+                   "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"),
+    LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S",
+                   "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"),
     LT_OPTION_INT(O, at_once, "at-once", "0", LT_RANGE_CLOSED(0, 4), "N", "operators side by side on a GPU, 0 = by their size; results do not depend on it"),
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped; a finished one gets the rows it lacks of a larger total_samples"),
     LT_OPTION_STRING(O, rows, "rows", NULL, "a:b", "make rows a to b - 1 of a finished file again; the others stay"),
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished run, or a file that is no dataset, may be replaced"),
-    LT_OPTION_BOOL(O, record_times, "record-times", "false", "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
-    LT_OPTION_BOOL(O, requeue, "requeue", "false", "SIGTERM, as batch systems send it before the time limit, ends the run after the operators at hand, with status 0 and 'resume me'"),
-    LT_OPTION_BOOL(O, mixed_devices, "mixed-devices", "false", "ranks may have CPUs and GPUs of different kinds, whose rows differ in the last bits: /status/device says which made each"),
+    LT_OPTION_BOOL(O, record_times, "record-times", "false",
+                   "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
+    LT_OPTION_BOOL(O, requeue, "requeue", "false",
+                   "SIGTERM, as batch systems send it before the time limit, ends the run after the operators at hand, with status 0 and 'resume "
+                   "me'"),
+    LT_OPTION_BOOL(O, mixed_devices, "mixed-devices", "false",
+                   "ranks may have CPUs and GPUs of different kinds, whose rows differ in the last bits: /status/device says which made each"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),
     LT_OPTION_BOOL(O, explain_config, "explain-config", "false", "print which keys of the configuration have no effect, and why; write nothing"),
@@ -52,7 +58,7 @@ static const lt_option_group groups[] = {
 };
 static const lt_option_table table = {
     .program = "lathe generate", .summary = "Make a dataset of operator rollouts with features",
-    .groups = groups, .n_groups = CLI_LEN(groups),
+    .operands = "[FILE.yaml]", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe generate --config examples/configs/baseline_10k.yaml --total-samples 8 --output small.h5 --report small.html",
 };
 
@@ -374,11 +380,21 @@ static lt_status generate(cli_context *c, const generate_cli *o, const lt_datase
     return s ? s : run_config(c, o, config, &opt);
 }
 
+/* The configuration by its option or as the operand. */
+static lt_status take_operand(const cli_context *c, generate_cli *o)
+{
+    if (!c->n_operands) return LT_OK;
+    if (o->config) return cli_fail(LT_ERR_ARGUMENT, "two configurations: --config %s and %s; --merge lays one over another", o->config, c->operand[0]);
+    o->config = c->operand[0];
+    return LT_OK;
+}
+
 static lt_status run(cli_context *c)
 {
-    const generate_cli *o = c->options;
+    generate_cli own = *(const generate_cli *)c->options, *o = &own;
     lt_dataset_config *config = NULL;
     lt_generate_options opt = lt_generate_defaults();
+    CLI_TRY(take_operand(c, o));
     CLI_TRY(parse_shard(o->shard, &opt));
     CLI_TRY(parse_rows(o->rows, &opt));
     CLI_TRY(load(o, &config));
@@ -388,15 +404,18 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_generate_dataset = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .reports_device = true, .makes_folders = true, .stops = true, .ranks = true, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .reports_device = true,
+    .makes_folders = true, .stops = true, .ranks = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
                    "file. Everything is a function of the configuration and its seed: batch size, threads, shards, devices that share the rows and interruptions "
                    "change nothing.\n"
                    "All GPUs that are alike share the rows, each in a worker process; simulation.parallelism.devices lists those that are to, --device cuda:N "
                    "takes one.\n"
-                   "mpirun -n N lathe generate ... shares the rows between N ranks, on one machine or many (docs/scaling.md): rank 0 writes, and the file is the same, byte for byte.\n"
+                   "mpirun -n N lathe generate ... shares the rows between N ranks, on one machine or many (docs/scaling.md): rank 0 writes, and the file is "
+                   "the same, byte for byte.\n"
                    "The file can be read at any time, also after a kill; --resume then goes on where it stopped. With a larger total_samples it adds rows to a finished "
-                   "file, which has the bytes of one made in one go then; notes for people (description, author, created, purpose) may differ. Added rows and those of --rows are "
+                   "file, which has the bytes of one made in one go then; notes for people (description, author, created, purpose) may differ. Added rows "
+                   "and those of --rows are "
                    "written to a copy beside the file, which takes its place when it is whole.\n"
                    "An operator whose device, driver or library fails is run again: alone, then with everything made anew, then in a fresh process. "
                    "When some stay lost all others are kept, the command names them and ends with status 1, and --resume makes them.",

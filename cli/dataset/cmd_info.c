@@ -126,7 +126,9 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     if (i->engine_version[0]) printf("written by lathe (engine %s)", i->engine_version);
     else printf("written by another program");
     printf("%s%s, %s, seed %llu\n", dated ? " on " : "", dated ? i->creation_date : "", i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
-    if (i->engine_age) printf("of %s engine than this one, %s%s\n", i->engine_age < 0 ? "an older" : "a newer", lt_dataset_engine(), i->engine_age < 0 ? ": 'lathe upgrade' rewrites it" : "");
+    if (i->engine_age)
+        printf("of %s engine than this one, %s%s\n", i->engine_age < 0 ? "an older" : "a newer", lt_dataset_engine(),
+               i->engine_age < 0 ? ": 'lathe upgrade' rewrites it" : "");
     dataset_devices devices = { 0 };
     char text[256];
     CLI_TRY(dataset_count_devices(d, &devices));

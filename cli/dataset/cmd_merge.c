@@ -48,7 +48,8 @@ static lt_status run_merge(cli_context *c)
         lt_json_field_int(c->json, "file_bytes", (int64_t)i.file_bytes);
         lt_json_field_string(c->json, "device", i.device);
         dataset_json_devices(c->json, &devices);
-    } else printf("%s: %lld rows from %d shards, %s\n", o->out, (long long)i.rows, c->n_operands, cli_bytes((double)i.file_bytes).s);
+    } else printf("%s: %lld rows from %d shard%s, %s\n", o->out, (long long)i.rows, c->n_operands, c->n_operands == 1 ? "" : "s",
+                  cli_bytes((double)i.file_bytes).s);
     lt_dataset_close(d);
     return LT_OK;
 }

@@ -8,7 +8,8 @@ typedef struct split_cli { cli_common common; const char *dataset, *output, *sta
 
 static const lt_option rows[] = {
     LT_OPTION_PATH(split_cli, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
-    LT_OPTION_REAL(split_cli, train, "train", "0.8", LT_RANGE_CLOSED(0, 1e9), "SHARE", "share of the rows for training; a number of rows where the three add up to more than 1"),
+    LT_OPTION_REAL(split_cli, train, "train", "0.8", LT_RANGE_CLOSED(0, 1e9), "SHARE",
+                   "share of the rows for training; a number of rows where the three add up to more than 1"),
     LT_OPTION_REAL(split_cli, val, "val", "0.1", LT_RANGE_CLOSED(0, 1e9), "SHARE", "for validation"),
     LT_OPTION_REAL(split_cli, test, "test", "0.1", LT_RANGE_CLOSED(0, 1e9), "SHARE", "for test"),
     LT_OPTION_BOOL(split_cli, stratify, "stratify", "false", "each part gets its share of every architecture and every initial field"),
@@ -109,7 +110,9 @@ static lt_status run(cli_context *c)
 const cli_command cli_split = {
     .name = "split", .options = &table, .options_bytes = sizeof(split_cli), .need = CLI_NEED_NOTHING, .run = run,
     .description = "Rows are operators with all their realizations, so none leaks from one part into another. Those that are done are put in the order of SHA-256(\"lathe split SEED ROW\") and "
-                   "cut, the same on every machine; with --stratify each part gets its share of every architecture (discrete parameters; integers with many values in four ranges) and initial field.\n"
-                   "FILE.h5.split.json holds the rows, FILE.h5.statistics.json mean, deviation, quartiles and robust deviation of each column over the training rows: the files that "
+                   "cut, the same on every machine; with --stratify each part gets its share of every architecture (discrete parameters; integers with many "
+                   "values in four ranges) and initial field.\n"
+                   "FILE.h5.split.json holds the rows, FILE.h5.statistics.json mean, deviation, quartiles and robust deviation of each column over the "
+                   "training rows: the files that "
                    "lathe.Dataset(FILE).split and statistics write and read.",
 };

@@ -37,5 +37,6 @@ static lt_status run(cli_context *c)
 const cli_command cli_table_command = {
     .name = "table", .options = &table, .options_bytes = sizeof(table_cli), .need = CLI_NEED_NOTHING, .run = run,
     .description = "One row per operator: parameters as values, families of features with one row each, labels and status, under the names that the Python package uses "
-                   "(parameters.noise_scale, summary.trend_strength_mean, metadata.ic_types). Rows are read and written in blocks, so memory does not grow with the dataset.",
+                   "(parameters.noise_scale, summary.trend_strength_mean, metadata.ic_types). Rows are read and written in blocks, so memory does not grow "
+                   "with the dataset.",
 };

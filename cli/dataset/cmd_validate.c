@@ -40,7 +40,8 @@ static lt_status run(cli_context *c)
     const validate_cli *o = c->options;
     tally t = { .c = c };
     lt_dataset *d;
-    lt_validate_options opt = { .size = sizeof opt, .check_samples = o->check_samples, .check_metadata = o->check_metadata, .replays = (int)o->replays, .device = dataset_device(c) };
+    lt_validate_options opt = { .size = sizeof opt, .check_samples = o->check_samples, .check_metadata = o->check_metadata,
+                                .replays = (int)o->replays, .device = dataset_device(c) };
     CLI_TRY(dataset_open(c, o->dataset, &d));
     if (c->json) {
         lt_json_key(c->json, "findings");

@@ -25,7 +25,8 @@ typedef struct movie_cli {
 #define O movie_cli
 static const lt_option movie_rows[] = {
     LT_OPTION_PATH(O, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
-    LT_OPTION_PATH(O, output, "output", NULL, "FILE.mp4", "the video, by default named as the dataset; FILE.png is an animated PNG, which needs no ffmpeg; frames go to a folder beside it"),
+    LT_OPTION_PATH(O, output, "output", NULL, "FILE.mp4",
+                   "the video, by default named as the dataset; FILE.png is an animated PNG, which needs no ffmpeg; frames go to a folder beside it"),
     LT_OPTION_ENUM(O, format, "format", "video", format_names, "what to write; a video needs ffmpeg, unless it is an animated PNG"),
     LT_OPTION_INT(O, fps, "fps", "30", LT_RANGE_CLOSED(1, 240), "N", "frames per second"),
     LT_OPTION_INT(O, n_operators, "n-operators", "10", LT_RANGE_CLOSED(1, 512), "N", "rows of the picture"),

@@ -21,8 +21,10 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
-    LT_OPTION_INT(gram_cli, landmarks, "landmarks", "0", LT_AT_LEAST(0), "M", "write Z, rows by M, with K ~ Z Z' instead of K, from M rows that --seed draws (Nystrom); 0 = K itself"),
-    LT_OPTION_REAL(gram_cli, memory, "memory", "0", LT_RANGE_CLOSED(0, 1e9), "GIB", "compute K tile by tile in its file, in this much memory (of each rank); 0 = as it comes, or half of what is free under mpirun"),
+    LT_OPTION_INT(gram_cli, landmarks, "landmarks", "0", LT_AT_LEAST(0), "M",
+                  "write Z, rows by M, with K ~ Z Z' instead of K, from M rows that --seed draws (Nystrom); 0 = K itself"),
+    LT_OPTION_REAL(gram_cli, memory, "memory", "0", LT_RANGE_CLOSED(0, 1e9), "GIB",
+                   "compute K tile by tile in its file, in this much memory (of each rank); 0 = as it comes, or half of what is free under mpirun"),
     LT_OPTION_BOOL(gram_cli, resume, "resume", "false", "keep the finished tiles of a run that was ended, with any number of ranks; without one, begin"),
     LT_OPTION_BOOL(gram_cli, requeue, "requeue", "false", "at SIGTERM finish the tiles at hand, say \"resume me\" and end with status 0: for batch systems"),
     LT_OPTION_PATH(gram_cli, read, "read", NULL, "K.npy", "read rows of a finished matrix, without the rest; without --rows, compare it with its checksums"),
@@ -330,8 +332,10 @@ const cli_command cli_gram = {
                    "w... are weights and all others features; --device auto takes the CPU for both, --device cuda a GPU. --plan says what their compiler made of them.\n"
                    "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
                    "--states-out alone computes no K.\n"
-                   "mpirun -n N lathe gram ... shares tiles of K between N ranks that see one file system (docs/scaling.md); --memory does the same in one process. K grows as K.npy.part "
-                   "beside a table of checksums, K.npy.part.tiles, and both get their names when it is whole; --resume goes on after a kill, with any number of ranks. The file is the same, byte for byte.\n"
+                   "mpirun -n N lathe gram ... shares tiles of K between N ranks that see one file system (docs/scaling.md); --memory does the same in one "
+                   "process. K grows as K.npy.part "
+                   "beside a table of checksums, K.npy.part.tiles, and both get their names when it is whole; --resume goes on after a kill, with any number "
+                   "of ranks. The file is the same, byte for byte.\n"
                    "--read K.npy --rows A:B --out R.npy reads rows of a finished matrix, packed or not, without the rest; --read alone compares it with its checksums.\n"
                    "--landmarks M is for more rows than K has room for: Z has M columns, K ~ Z Z', and the error is measured on entries drawn by lot.\n"
                    "--kernel-cache keeps matrices in FOLDER/kernel_DIGEST.npy, where DIGEST stands for the values of X, Y and the weights, the circuit, "

@@ -17,7 +17,8 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(O, labels, "labels", NULL, "y.npy|y.csv", "their labels or values, to score the machine"),
     LT_OPTION_STRING(O, label_column, "label-column", NULL, "NAME|N|last", "a column of a CSV file that holds labels, not features"),
     LT_OPTION_PATH(O, out, "out", NULL, "y.npy|y.csv", "predicted labels, as the machine was trained on them; numbers of --task regress; 1 or -1 of --task one-class"),
-    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv", "decision values: above the threshold is the second class; a column for each pair of several classes"),
+    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv",
+                   "decision values: above the threshold is the second class; a column for each pair of several classes"),
     LT_OPTION_PATH(O, probability_out, "probability-out", NULL, "P.npy|P.csv", "of a machine trained with --probability: a column for each class"),
 };
 #undef O
@@ -211,7 +212,9 @@ static lt_status read_rows(predict_job *j)
 {
     const predict_cli *o = j->o;
     const lt_qsvm_info *i = j->info;
-    if (i->precomputed && !o->kernel) return cli_fail(LT_ERR_ARGUMENT, "%s was trained on a kernel computed before: give --kernel, new rows by its %lld training rows", o->model, (long long)i->n);
+    if (i->precomputed && !o->kernel)
+        return cli_fail(LT_ERR_ARGUMENT, "%s was trained on a kernel computed before: give --kernel, new rows by its %lld training rows", o->model,
+                        (long long)i->n);
     if (!i->precomputed && o->kernel) return cli_fail(LT_ERR_ARGUMENT, "%s computes its kernel itself: give --x", o->model);
     if (o->probability_out && !i->probability) return cli_fail(LT_ERR_ARGUMENT, "--probability-out: %s was trained without --probability", o->model);
     if (i->task == LT_QSVM_ONE_CLASS && o->labels) return cli_fail(LT_ERR_ARGUMENT, "--labels: %s is of one class and knows no labels", o->model);

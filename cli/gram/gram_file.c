@@ -51,10 +51,12 @@ static lt_status report(const gram_job *j, const lt_gram_file_info *i)
         printf("K %lld x %lld, %s in %s: %s, by %d rank%s in %s\n", (long long)i->n, (long long)i->m, cli_bytes((double)i->file_bytes).s, j->o->out, i->kind, i->ranks,
                i->ranks == 1 ? "" : "s", cli_seconds(i->seconds).s);
         if (!j->c->common.quiet)
-            printf("%lld tiles of %lld x %lld, %lld of them kept from an earlier run; checksums in %s.tiles; at most %s for each rank\n", (long long)i->tiles, (long long)i->side, (long long)i->side,
+            printf("%lld tiles of %lld x %lld, %lld of them kept from an earlier run; checksums in %s.tiles; at most %s for each rank\n",
+                   (long long)i->tiles, (long long)i->side, (long long)i->side,
                    (long long)i->kept, j->o->out, cli_bytes((double)i->memory_bytes).s);
         if (!j->c->common.quiet && i->states_taken)
-            printf("%lld states computed, %lld taken from those kept beside the matrix, since making them was slower than reading\n", (long long)i->states_made, (long long)i->states_taken);
+            printf("%lld states computed, %lld taken from those kept beside the matrix, since making them was slower than reading\n",
+                   (long long)i->states_made, (long long)i->states_taken);
     }
     return i->complete ? LT_OK : cli_say_resume(j->c, "tiles", i->kept + i->made, i->tiles);
 }
@@ -151,7 +153,8 @@ lt_status gram_read(gram_job *j)
 {
     const gram_cli *o = j->o;
     lt_gram_file *f = NULL;
-    if (o->x || o->y || o->weights || o->map || o->circuit || o->states_out || o->report) return cli_fail(LT_ERR_ARGUMENT, "--read reads a matrix that is there: leave the options that compute one out");
+    if (o->x || o->y || o->weights || o->map || o->circuit || o->states_out || o->report)
+        return cli_fail(LT_ERR_ARGUMENT, "--read reads a matrix that is there: leave the options that compute one out");
     if (o->out && !o->rows) return cli_fail(LT_ERR_ARGUMENT, "--out: which rows? Give --rows FIRST:END");
     CLI_TRY(cli_blame_input(lt_gram_file_open(o->read, &f)));
     lt_gram_file_shape s = lt_gram_file_get_shape(f);

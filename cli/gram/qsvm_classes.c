@@ -38,7 +38,8 @@ static lt_status named_classes(const qsvm_rows *r, const char *asked, qsvm_class
     for (const char *at = asked; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         char name[2 * sizeof(qsvm_name)];
         const size_t length = strcspn(at, ",");
-        if (length == 0 || length >= sizeof name || most < 2) return cli_fail(LT_ERR_ARGUMENT, "--classes is '%.100s', expected two names A,B or more: of two B is the positive class", asked);
+        if (length == 0 || length >= sizeof name || most < 2)
+            return cli_fail(LT_ERR_ARGUMENT, "--classes is '%.100s', expected two names A,B or more: of two B is the positive class", asked);
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         CLI_TRY(qsvm_set_label(out->name[out->n], name, "--classes", out->n));
         if (class_of(out, out->name[out->n]) >= 0) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s' twice", out->name[out->n]);
@@ -128,7 +129,8 @@ lt_status qsvm_rows_measure(qsvm_rows *r, const char *path)
     if (!r->value) return cli_fail(LT_ERR_MEMORY, "no memory for values");
     for (int64_t i = 0; i < r->n; i++)
         if (!qsvm_is_number(r->label[i], &r->value[i]))
-            return cli_fail(LT_ERR_ARGUMENT, "%s: the value of row %lld (counted from 0) is '%s', expected a number: --task regress learns numbers", path, (long long)i, r->label[i]);
+            return cli_fail(LT_ERR_ARGUMENT, "%s: the value of row %lld (counted from 0) is '%s', expected a number: --task regress learns numbers",
+                            path, (long long)i, r->label[i]);
     return LT_OK;
 }
 

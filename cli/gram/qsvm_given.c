@@ -15,9 +15,11 @@ static lt_status check_kernel_options(const qsvm_cli *o)
     const lt_gram_options *g = &o->gram, d = lt_gram_defaults();
     if (o->test_kernel && !o->kernel) return cli_fail(LT_ERR_ARGUMENT, "--test-kernel goes with --kernel");
     if (!o->kernel) return LT_OK;
-    if (o->x || o->test_x || o->label_column) return cli_fail(LT_ERR_ARGUMENT, "--kernel is computed already: leave --x, --test-x and --label-column out; labels come from --labels");
+    if (o->x || o->test_x || o->label_column)
+        return cli_fail(LT_ERR_ARGUMENT, "--kernel is computed already: leave --x, --test-x and --label-column out; labels come from --labels");
     if (o->map || o->circuit || o->weights) return cli_fail(LT_ERR_ARGUMENT, "--kernel is computed already: leave --map, --circuit and --weights out");
-    if (g->embed_mode != d.embed_mode || g->entangler != d.entangler || g->re_embed_between_layers || g->angle_scale != d.angle_scale || g->normalize || g->method != d.method || g->dtype != d.dtype)
+    if (g->embed_mode != d.embed_mode || g->entangler != d.entangler || g->re_embed_between_layers || g->angle_scale != d.angle_scale
+        || g->normalize || g->method != d.method || g->dtype != d.dtype)
         return cli_fail(LT_ERR_ARGUMENT, "--kernel is computed already: options of the kernel say nothing about it");
     if (o->test_labels && !o->test_kernel) return cli_fail(LT_ERR_ARGUMENT, "--test-labels goes with --test-kernel here");
     return LT_OK;

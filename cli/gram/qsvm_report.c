@@ -197,7 +197,8 @@ static lt_status put_spectrum(lt_report *r, const qsvm_job *j)
     if (!down) return cli_fail(LT_ERR_MEMORY, "no memory for the eigenvalues");
     for (int64_t i = 0; i < n; i++) down[i] = up[n - 1 - i];
     lt_series line = { NULL, NULL, down, n };
-    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = n < j->info->n ? "Eigenvalues of K, evenly spaced rows" : "Eigenvalues of K", .x_label = "number, largest first",
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = n < j->info->n ? "Eigenvalues of K, evenly spaced rows" : "Eigenvalues of K",
+                                  .x_label = "number, largest first",
                                   .y_log = true, .n_series = 1, .series = &line });
     lt_report_paragraph(r, "Largest %.6g, smallest %.3g; effective rank %.4g of %lld.", d->eigen_max, d->eigen_min, d->effective_rank, (long long)n);
     free(down);
@@ -247,7 +248,8 @@ static lt_status put_roc(lt_report *r, const qsvm_job *j)
     }
     line[n++] = (lt_series){ "by chance", ends, ends, 2 };
     if (!s)
-        lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = "ROC curve on the test rows", .x_label = "false positive rate", .y_label = "true positive rate", .n_series = n, .series = line });
+        lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = "ROC curve on the test rows", .x_label = "false positive rate",
+                                      .y_label = "true positive rate", .n_series = n, .series = line });
     free(label);
     free(v);
     return s;
@@ -264,7 +266,8 @@ static lt_status put_confusion(lt_report *r, const qsvm_job *j)
         for (int64_t b = 0; b < k; b++) all += (double)count[a * k + b];
         for (int64_t b = 0; b < k; b++) v[a * k + b] = all > 0 ? (double)count[a * k + b] / all : 0;
     }
-    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Test rows: share of a class that is taken for another", .x_label = "predicted class, by its number", .y_label = "class",
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Test rows: share of a class that is taken for another",
+                                        .x_label = "predicted class, by its number", .y_label = "class",
                                         .rows = k, .columns = k, .values = v });
     free(v);
     return LT_OK;

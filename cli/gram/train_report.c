@@ -14,7 +14,8 @@ static lt_status put_curve(lt_report *r, const train_job *j)
         y[j->n_steps + i] = sign * j->step[i].validation;
     }
     lt_series series[2] = { { "training rows", NULL, y, j->n_steps }, { "validation rows", NULL, y + j->n_steps, j->n_steps } };
-    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = sign < 0 ? "Alignment" : "Optimum of the dual", .x_label = "step", .n_series = j->test.n ? 2 : 1, .series = series });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = sign < 0 ? "Alignment" : "Optimum of the dual", .x_label = "step",
+                                  .n_series = j->test.n ? 2 : 1, .series = series });
     free(y);
     return LT_OK;
 }
@@ -26,7 +27,8 @@ static void put_facts(lt_report *r, const train_job *j)
     const char *names[7] = { "rows", "circuit", "loss", "training rows, before and after", "validation rows, before and after", "work", "time" }, *values[7];
     lt_circuit_info c = lt_circuit_describe(j->circuit);
     snprintf(text[0], sizeof text[0], "%lld to train on, %lld to validate on, %d classes", (long long)j->rows.n, (long long)j->test.n, j->n_classes);
-    snprintf(text[1], sizeof text[1], "%.60s: %lld qubits, %lld gates, %lld weights", j->o->map ? j->o->map : j->o->circuit, (long long)c.n_qubits, (long long)c.n_gates, (long long)c.n_weights);
+    snprintf(text[1], sizeof text[1], "%.60s: %lld qubits, %lld gates, %lld weights", j->o->map ? j->o->map : j->o->circuit, (long long)c.n_qubits,
+             (long long)c.n_gates, (long long)c.n_weights);
     snprintf(text[2], sizeof text[2], "%s", lt_kernel_loss_name((lt_kernel_loss)j->o->loss));
     snprintf(text[3], sizeof text[3], "%.6f, %.6f", sign * j->start[0], sign * j->end[0]);
     if (j->test.n) snprintf(text[4], sizeof text[4], "%.6f, %.6f", sign * j->start[1], sign * j->end[1]);

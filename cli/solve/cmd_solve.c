@@ -16,11 +16,14 @@ typedef struct solve_cli {
 
 static const lt_option rows[] = {
     LT_OPTION_LIST(solve_cli, set, "set", "NAME=VALUE", "an option of the solver; wins over the file ('lathe explain' lists them)"),
-    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F", "start here: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out)"),
+    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F",
+                   "start here: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of "
+                   "--out)"),
     LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name, with mu, multipliers and H"),
     LT_OPTION_INT(solve_cli, starts, "starts", "1", LT_AT_LEAST(1), "N", "run from this many seeded random starts, best first"),
     LT_OPTION_STRING(solve_cli, sweep, "sweep", NULL, "NAME=A:B:N", "solve for N values of 'data NAME' from A to B, a row for each; --out FILE.npz keeps them"),
-    LT_OPTION_STRING(solve_cli, devices, "devices", NULL, "LIST", "several GPUs of one kind that share the runs of --starts or --sweep, as cuda:0,cuda:1; instead of --device"),
+    LT_OPTION_STRING(solve_cli, devices, "devices", NULL, "LIST",
+                     "several GPUs of one kind that share the runs of --starts or --sweep, as cuda:0,cuda:1; instead of --device"),
     LT_OPTION_PATH(solve_cli, checkpoint, "checkpoint", NULL, "F", "save the run here as it goes"),
     LT_OPTION_PATH(solve_cli, resume, "resume", NULL, "F", "go on from a saved run, bit for bit"),
     LT_OPTION_PATH(solve_cli, report, "report", NULL, "FILE.html", "write a page about the run"),
@@ -368,7 +371,8 @@ static lt_status check_requests(const solve_cli *o)
 {
     if ((o->starts > 1 || o->sweep) && (o->checkpoint || o->resume))
         return cli_fail(LT_ERR_ARGUMENT, "--%s is of a single run: leave --%s out", o->checkpoint ? "checkpoint" : "resume", o->sweep ? "sweep" : "starts");
-    if (o->devices && o->starts == 1 && !o->sweep) return cli_fail(LT_ERR_ARGUMENT, "--devices %s: several devices share the runs of --starts or --sweep; one run takes --device", o->devices);
+    if (o->devices && o->starts == 1 && !o->sweep)
+        return cli_fail(LT_ERR_ARGUMENT, "--devices %s: several devices share the runs of --starts or --sweep; one run takes --device", o->devices);
     if (o->devices && strcmp(o->common.device, "auto")) return cli_fail(LT_ERR_ARGUMENT, "--devices and --device both say where to compute; give one of them");
     if (o->starts > 1 && o->sweep) return cli_fail(LT_ERR_ARGUMENT, "--starts and --sweep: give one of them");
     const char *dot = o->out ? strrchr(o->out, '.') : NULL;
@@ -412,6 +416,8 @@ const cli_command cli_solve = {
     .description = "Reads a problem in lathe's own text format (docs/problem-language.md) and minimises its objective subject to its constraints by "
                    "BFGS-SQP with an exact penalty function: no smoothness and no convexity is needed, only values and gradients almost everywhere.\n"
                    "Prints a table of the iterations, then the variables. Options of the solver are set in the file (option NAME = VALUE) or with "
-                   "--set. --starts and --sweep make many runs, side by side, and over ranks under mpirun (docs/scaling.md). Values and gradients are computed on the device given; auto takes a GPU, where there is one, when an evaluation is "
-                   "estimated to take the CPU more than 200 us, and says what it took. Ctrl-C stops after the evaluation at hand, saves the checkpoint if there is one, and exits with 130.",
+                   "--set. --starts and --sweep make many runs, side by side, and over ranks under mpirun (docs/scaling.md). Values and gradients are "
+                   "computed on the device given; auto takes a GPU, where there is one, when an evaluation is "
+                   "estimated to take the CPU more than 200 us, and says what it took. Ctrl-C stops after the evaluation at hand, saves the checkpoint if "
+                   "there is one, and exits with 130.",
 };

@@ -236,7 +236,8 @@ static void print_rows(const solve_job *j, const lt_runs *runs, const sweep *s)
     printf("%-18s %-22s %-10s %4s %10s %11s\n", s->name, "f", "violation", "code", "iterations", "evaluations");
     for (int64_t i = 0; lt_runs_get(runs, i, &row); i++) {
         if (row.failed) printf("%-18.12g failed: %s\n", row.value, cli_shown(row.error).s);
-        else printf("%-18.12g %-22.14g %-10.2g %4d %10lld %11lld\n", row.value, cli_plain(j->sign * row.f), row.tv, row.termination_code, (long long)row.iters, (long long)row.fn_evals);
+        else printf("%-18.12g %-22.14g %-10.2g %4d %10lld %11lld\n", row.value, cli_plain(j->sign * row.f), row.tv, row.termination_code,
+                    (long long)row.iters, (long long)row.fn_evals);
     }
 }
 

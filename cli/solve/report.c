@@ -24,15 +24,24 @@ static void fill(const solve_job *j, const lt_solution *s, column_fn get, double
 }
 
 /* One or two columns over the iterations. */
-static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const char *title, bool log, bool points,
-                 const char *name_a, column_fn a, const char *name_b, column_fn b)
+typedef struct panel {
+    const char *title;
+    bool        log, points;
+    struct { const char *name; column_fn get; } series[2];
+} panel;
+
+static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const panel *p)
 {
     double *y = malloc(2 * (size_t)(s->n_history + 1) * sizeof *y);
+    lt_series series[2];
+    int n = 0;
     if (!y) return;
-    fill(j, s, a, y);
-    if (b) fill(j, s, b, y + s->n_history);
-    lt_series series[2] = { { name_a, NULL, y, s->n_history }, { name_b, NULL, y + s->n_history, s->n_history } };
-    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = title, .x_label = "iteration", .y_log = log, .points = points, .n_series = b ? 2 : 1, .series = series });
+    for (; n < 2 && p->series[n].get; n++) {
+        series[n] = (lt_series){ p->series[n].name, NULL, y + n * s->n_history, s->n_history };
+        fill(j, s, p->series[n].get, y + n * s->n_history);
+    }
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = p->title, .x_label = "iteration", .y_log = p->log, .points = p->points,
+                                  .n_series = n, .series = series });
     free(y);
 }
 
@@ -48,23 +57,30 @@ static bool always(const solve_job *j, const lt_solution *s, column_fn get, doub
 static void put_directions(lt_report *r, const solve_job *j, const lt_solution *s)
 {
     static const char *const kind[] = { "steering", "steering with identity", "quasi-Newton", "gradient", "random" };
+    static const panel kinds = { "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", .points = true,
+                                 .series = { { "level", get_level } } };
     bool one = s->n_history > 1;
     for (int64_t i = 2; i < s->n_history; i++) one = one && s->history[i].level == s->history[1].level;
     if (one && s->history[1].level < CLI_LEN(kind)) lt_report_paragraph(r, "All directions: %s.", kind[s->history[1].level]);
-    else plot(r, j, s, "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", false, true, "level", get_level, NULL, NULL);
+    else plot(r, j, s, &kinds);
 }
 
 static void put_convergence(lt_report *r, const solve_job *j, const lt_solution *s)
 {
+    static const panel objective = { "Objective", .series = { { "f", get_f } } };
+    static const panel penalty = { "Penalty parameter", .log = true, .series = { { "mu", get_mu } } };
+    static const panel violation = { "Violation and penalty parameter", .log = true, .series = { { "largest violation", get_tv }, { "mu", get_mu } } };
+    static const panel stationarity = { "Stationarity", .log = true, .series = { { "measure", get_stat }, { "unweighted", get_unweighted } } };
+    static const panel steps = { "Step lengths and evaluations", .log = true, .points = true,
+                                 .series = { { "accepted step", get_step }, { "evaluations", get_evals } } };
+    const bool constrained = j->view.p + j->view.q > 0, violated = !always(j, s, get_tv, 0);
     lt_report_heading(r, "Convergence");
-    plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
-    if (j->view.p + j->view.q > 0) {
-        if (!always(j, s, get_tv, 0)) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);
-        else if (!always(j, s, get_mu, s->n_history ? s->history[0].mu : 0)) plot(r, j, s, "Penalty parameter", true, false, "mu", get_mu, NULL, NULL);
-        if (always(j, s, get_tv, 0)) lt_report_paragraph(r, "No iterate violates a constraint.");
-    }
-    plot(r, j, s, "Stationarity", true, false, "measure", get_stat, "unweighted", get_unweighted);
-    plot(r, j, s, "Step lengths and evaluations", true, true, "accepted step", get_step, "evaluations", get_evals);
+    plot(r, j, s, &objective);
+    if (constrained && violated) plot(r, j, s, &violation);
+    else if (constrained && s->n_history && !always(j, s, get_mu, s->history[0].mu)) plot(r, j, s, &penalty);
+    if (constrained && !violated) lt_report_paragraph(r, "No iterate violates a constraint.");
+    plot(r, j, s, &stationarity);
+    plot(r, j, s, &steps);
     put_directions(r, j, s);
 }
 

@@ -62,12 +62,14 @@ static lt_status descend(demo *d, case_run *run, double *best_at)
     }
     double seconds = cli_now() - start;
     DEMO_SAY(d, "8 |x0^2 - x1| + (1 - x0)^2 from (0.1, 0.1): after %d steps of steepest descent the best value is %.2g at (%.3f, %.3f); "
-            "the minimum is 0 at (1, 1), and steepest descent creeps along the kink towards it. Value and gradient took %s a step.", STEPS, lowest, best_at[0], best_at[1], cli_seconds(seconds / STEPS).s);
+            "the minimum is 0 at (1, 1), and steepest descent creeps along the kink towards it. Value and gradient took %s a step.", STEPS, lowest,
+            best_at[0], best_at[1], cli_seconds(seconds / STEPS).s);
     if (d->page) {
         lt_series s[] = { { "value", NULL, value, STEPS }, { "best so far", NULL, best, STEPS } };
         lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Descent", .x_label = "step", .y_label = "f", .y_log = true, .n_series = 2, .series = s });
         lt_series path[] = { { "iterates", path_x, path_y, STEPS } };
-        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "The path, drawn into the kink x1 = x0^2", .x_label = "x0", .y_label = "x1", .n_series = 1, .series = path });
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "The path, drawn into the kink x1 = x0^2", .x_label = "x0",
+                                            .y_label = "x1", .n_series = 1, .series = path });
     }
     if (d->c->json) {
         lt_json_key(d->c->json, "rosenbrock");
@@ -139,7 +141,9 @@ static lt_status demo_lenet(demo *d)
                 "parameters took %s a step, in %d kernels with %s of memory.", loss[0], loss[EPOCHS - 1], EPOCHS, cli_seconds(seconds).s,
              run.info.n_kernels, cli_bytes((double)run.info.arena_bytes).s);
         lt_series curve = { "cross-entropy", NULL, loss, EPOCHS };
-        if (d->page) lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Training", .x_label = "step", .y_label = "loss", .y_log = true, .n_series = 1, .series = &curve });
+        if (d->page)
+            lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Training", .x_label = "step", .y_label = "loss", .y_log = true,
+                                                .n_series = 1, .series = &curve });
     }
     if (!s && d->c->json) {
         lt_json_key(d->c->json, "lenet");

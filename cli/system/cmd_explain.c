@@ -248,7 +248,8 @@ static lt_status run(cli_context *c)
         } else if (!more && !strcmp(c->operand[i], "option")) {
             explain_solver_options(c);
         } else if (more && !strcmp(c->operand[i], "code")) {
-            if (!explain_code(c, c->operand[++i])) return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], LT_TERMINATION_COUNT - 1);
+            if (!explain_code(c, c->operand[++i]))
+                return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], LT_TERMINATION_COUNT - 1);
         } else if (more && !strcmp(c->operand[i], "option")) {
             if (!(explain_option(c, c->operand[i + 1]) + explain_solver_option(c, c->operand[i + 1]))) CLI_TRY(explain(c, c->operand[i + 1]));
             i++;
@@ -263,7 +264,8 @@ static lt_status run(cli_context *c)
 const cli_command cli_explain = {
     .name = "explain", .options = &table, .any_environment = true, .options_bytes = sizeof(explain_options), .run = run, .operands = all_names,
     .description = "Explains each name: an op of the graph with its C signature, a status by name, number or constant, "
-                   "an option of any subcommand or of the solver ('option mu0' if the name means other things, too; 'option' alone: all of the solver), a termination code "
+                   "an option of any subcommand or of the solver ('option mu0' if the name means other things, too; 'option' alone: all of the solver), a "
+                   "termination code "
                    "('code 6'), an environment variable with its value here. "
                    "Without a name it lists all of them.",
 };

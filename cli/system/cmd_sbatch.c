@@ -17,7 +17,9 @@ static const lt_option rows[] = {
     LT_OPTION_INT(O, cpus_per_rank, "cpus-per-rank", "0", LT_AT_LEAST(0), "N", "cores of a rank; 0 = Slurm's default"),
     LT_OPTION_STRING(O, time, "time", "24:00:00", "LIMIT", "time limit of one run, as Slurm writes it; the job is queued again until the work is done"),
     LT_OPTION_INT(O, notice, "notice", "60", LT_RANGE_CLOSED(1, 65535), "S", "seconds before the limit at which ranks begin no more operators or tiles"),
-    LT_OPTION_INT(O, array, "array", "0", LT_RANGE_CLOSED(0, 1000000), "N", "of generate: an array of N jobs with --nodes nodes each, for clusters without MPI or for more than one writer; each makes a shard, a file of its own, and the script's last line merges them"),
+    LT_OPTION_INT(O, array, "array", "0", LT_RANGE_CLOSED(0, 1000000), "N",
+                  "of generate: an array of N jobs with --nodes nodes each, for clusters without MPI or for more than one writer; each makes a shard, "
+                  "a file of its own, and the script's last line merges them"),
     LT_OPTION_STRING(O, partition, "partition", NULL, "NAME", "partition of the cluster"),
     LT_OPTION_STRING(O, account, "account", NULL, "NAME", "account to charge"),
     LT_OPTION_STRING(O, name, "name", "lathe", "NAME", "name of the job"),
@@ -26,7 +28,8 @@ static const lt_option rows[] = {
 #undef O
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
-    .program = "lathe cluster sbatch", .summary = "Write a batch script for Slurm", .operands = "-- generate|gram OPTION...", .min_operands = 1, .max_operands = -1, .groups = groups,
+    .program = "lathe cluster sbatch", .summary = "Write a batch script for Slurm", .operands = "-- generate|gram OPTION...", .min_operands = 1,
+    .max_operands = -1, .groups = groups,
     .n_groups = CLI_LEN(groups), .example = "lathe cluster sbatch --nodes 4 --gpus-per-node 8 -- generate --config big.yaml --output big.h5 > job.sbatch",
 };
 
@@ -145,5 +148,6 @@ static lt_status run(cli_context *c)
 const cli_command cli_cluster_sbatch = {
     .name = "cluster sbatch", .options = &table, .options_bytes = sizeof(sbatch_cli), .need = CLI_NEED_NOTHING, .run = run,
     .description = "Prints a script for sbatch that runs a subcommand on ranks (docs/scaling.md). Before the time limit Slurm sends SIGTERM: ranks finish the operators or tiles at hand, and the "
-                   "script has the job queued again until none are left. What stands behind -- is the subcommand with its options. With --array N each of N tasks makes a shard, FILE-i.h5, without any other; lathe merge makes one file of them.",
+                   "script has the job queued again until none are left. What stands behind -- is the subcommand with its options. With --array N each of N "
+                   "tasks makes a shard, FILE-i.h5, without any other; lathe merge makes one file of them.",
 };

@@ -457,7 +457,8 @@ typedef struct lt_runs lt_runs; /* opaque */
 LT_API lt_status lt_solve_starts(lt_cluster *c, lt_problem *p, const lt_solve_options *opt, int64_t n_starts, int64_t n_threads, lt_runs **out);
 /* The problem of a file (lt_model_read_with) for n values of a datum, equally spaced from first to last; rows in the order of the values. A value for which the text is wrong is a
    row that failed. */
-LT_API lt_status lt_solve_sweep(lt_cluster *c, const char *path, const char *data, double first, double last, int64_t n, const lt_solve_options *opt, int64_t n_threads, lt_runs **out);
+LT_API lt_status lt_solve_sweep(lt_cluster *c, const char *path, const char *data, double first, double last, int64_t n, const lt_solve_options *opt,
+                                int64_t n_threads, lt_runs **out);
 LT_API int64_t   lt_runs_count(const lt_runs *r);          /* 0 on other ranks than 0, and of NULL */
 LT_API bool      lt_runs_get(const lt_runs *r, int64_t place, lt_run_row *out); /* false past the last */
 /* Of a sweep: the n variables of a row; NULL where it failed, or has another number of variables than the first value. */

@@ -98,7 +98,8 @@ static lt_status join(const char *path, const char *flavour, const lt_launch *l,
     lt_mpi_join_fn call;
     *(void **)&call = dlsym(plugin, LT_MPI_JOIN);
     if (!call || call(LT_MPI_PLUGIN, out, why, sizeof why))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s launched %d ranks, and lathe's part for %s could not join them: %s", l->launcher, l->ranks, flavour, call ? why : "it is no such part");
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s launched %d ranks, and lathe's part for %s could not join them: %s", l->launcher, l->ranks, flavour,
+                       call ? why : "it is no such part");
     if (out->ranks != l->ranks)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "%s launched %d ranks, and %s sees %d: this is another MPI than the one lathe was built for; LATHE_MPI=openmpi or mpich chooses",
                        l->launcher, l->ranks, out->library, out->ranks);

@@ -203,7 +203,8 @@ lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns)
 lt_status lt_stream_branch(lt_stream *st, lt_stream *branch)
 {
     LT_TRY(check_idle(branch, "branch"));
-    if (!st || st == branch || st->dev != branch->dev || (branch->left && branch->left != st)) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
+    if (!st || st == branch || st->dev != branch->dev || (branch->left && branch->left != st))
+        return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
     if (!branch->meeting) LT_TRY(lt_event_create(branch->dev, &branch->meeting));
     LT_TRY(lt_event_record(branch->meeting, st));
     if (!branch->left) { /* else something failed before it could come back */

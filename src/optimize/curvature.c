@@ -14,7 +14,8 @@
 bool lt_lagrangian_used(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
-    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull || r->rows.on) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct && r->oracle.has_objective;
+    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull || r->rows.on) && !o->unit_directions
+        && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct && r->oracle.has_objective;
 }
 
 /* The gradient of mu f + multipliers times constraints, from gradients at p. */

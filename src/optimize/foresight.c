@@ -102,7 +102,8 @@ static void expect_lengths(const lt_run *r)
 static void expect_update(const lt_run *r)
 {
     const lt_products *p = &r->products;
-    const double *const pair[][2] = { { r->last.s, r->last.y }, { r->last.s, r->last.s }, { r->last.y, r->last.y }, { r->last.y, p->Hy }, { r->last.s, p->Hy }, { r->last.s, p->Hs } };
+    const double *const pair[][2] = { { r->last.s, r->last.y }, { r->last.s, r->last.s }, { r->last.y, r->last.y }, { r->last.y, p->Hy },
+                                      { r->last.s, p->Hy }, { r->last.s, p->Hs } };
     const double *last = p->has_Hy ? p->Hy : r->last.y;
     for (size_t i = 0; i < LT_LEN(pair); i++)
         if (i < 3 || (i < 5 ? p->has_Hy : p->has_Hs)) expect(r, pair[i][0], pair[i][1]);

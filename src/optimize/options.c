@@ -29,17 +29,23 @@ static const char *const gradient_names[] = { "auto", "on-demand", "always", NUL
 #define FRACTION LT_RANGE_OPEN(0, 1)
 
 static const lt_option start_rows[] = {
-    LT_OPTION_PATH(lt_solve_options, x0_file, "x0", NULL, "FILE", "start: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out); standard normal when there is none"),
+    LT_OPTION_PATH(lt_solve_options, x0_file, "x0", NULL, "FILE",
+                   "start: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out); "
+                   "standard normal when there is none"),
     REAL(mu0, "1", LT_AT_LEAST(0), "first penalty parameter; at its default, that of an x0 file which has one"),
     LT_OPTION_PATH(lt_solve_options, H0_file, "H0", NULL, "FILE.npy", "first inverse-Hessian approximation, n x n"),
     BOOL(check_H0, "true", "refuse an H0 that is not positive definite", .alias = "checkH0"),
     BOOL(scale_H0, "true", "scale H0 at the first update", .alias = "scaleH0"),
-    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL), and below 256 variables inequalities of one variable where the start satisfies them all; true, these always; false, none: constraints like others"),
+    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names,
+                   "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL), and below 256 "
+                   "variables inequalities of one variable where the start satisfies them all; true, these always; false, none: constraints like others"),
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {
     REAL(bfgs_damping, "-1", LT_RANGE_CLOSED(-1, 1), "damping of updates by a share of s'Hs, as PyGRANSO has it; 0 = none; -1 = 1e-4 with compat=1, else none"),
-    BOOL(lagrangian_updates, "true", "H learns from the gradient of the Lagrangian, and steps of steering are never longer than first_step; false, and always with compat=1: from that of the penalty function"),
+    BOOL(lagrangian_updates, "true",
+         "H learns from the gradient of the Lagrangian, and steps of steering are never longer than first_step; false, and always with compat=1: "
+         "from that of the penalty function"),
     INT(lbfgs_pairs, "0", LT_AT_LEAST(0), "pairs of limited-memory BFGS; 0 = full memory", .alias = "limited_mem_size"),
     BOOL(lbfgs_fixed_scaling, "true", "keep the first scaling for the whole run", .alias = "limited_mem_fixed_scaling"),
     LT_OPTION_PATH(lt_solve_options, lbfgs_state_file, "lbfgs_state", NULL, "FILE.npz",
@@ -49,15 +55,19 @@ static const lt_option hessian_rows[] = {
 };
 static const lt_option stop_rows[] = {
     REAL(stationarity_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted", .alias = "opt_tol"),
-    REAL(kkt_tol, "1e-4", NOT_NEGATIVE, "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
-    INT(patience, "2", LT_AT_LEAST(0), "after stationarity_tol is met, go on until this many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: stop at once", .alias = "opt_patience"),
+    REAL(kkt_tol, "1e-4", NOT_NEGATIVE,
+         "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
+    INT(patience, "2", LT_AT_LEAST(0),
+        "after stationarity_tol is met, go on until this many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: "
+        "stop at once", .alias = "opt_patience"),
     REAL(decrease_tol, "0", NOT_NEGATIVE, "relative change of the penalty function that ends the run", .alias = "rel_tol"),
     REAL(bracket_tol, "1e-12", ANY_POSITIVE, "relative width at which a line search gives up its bracket", .alias = "step_tol"),
     REAL(inequality_tol, "1e-6", NOT_NEGATIVE, "violation allowed, inequalities", .alias = "viol_ineq_tol"),
     REAL(equality_tol, "1e-6", NOT_NEGATIVE, "violation allowed, equalities", .alias = "viol_eq_tol"),
     INT(max_iterations, "1000", LT_AT_LEAST(1), "accepted steps", .alias = "maxit"),
     REAL(max_seconds, "inf", ANY_POSITIVE, "seconds", .alias = "maxclocktime"),
-    REAL(target_f, "-inf", LT_RANGE_CLOSED(-INFINITY, INFINITY), "value of f at a feasible point that is good enough; with maximize, one to reach from below", .alias = "fvalquit"),
+    REAL(target_f, "-inf", LT_RANGE_CLOSED(-INFINITY, INFINITY),
+         "value of f at a feasible point that is good enough; with maximize, one to reach from below", .alias = "fvalquit"),
     BOOL(stop_on_qp_failure, "false", "stop with code 12 when a QP fails", .alias = "halt_on_quadprog_error"),
     BOOL(stop_on_bracket_failure, "true", "stop with code 6 when a search fails at a feasible point", .alias = "halt_on_linesearch_bracket"),
 };
@@ -101,16 +111,25 @@ static const lt_option measure_rows[] = {
     BOOL(stationarity_l2, "true", "2-norm of the stationarity vector; else its largest entry", .alias = "stat_l2_model"),
 };
 static const lt_option function_rows[] = {
-    BOOL(scale_functions, "true", "with constraints, functions whose gradient at x0 is long for the variables' scales are divided by a power of two inside of the run; values, violations and multipliers stay in your units, mu and phi are of the scaled functions; not with mu0 or prescale_above, never with compat=1"),
-    BOOL(scale_variables, "true", "the first H has the scales of the variables, by x0 and the widths of kept bounds, where these differ by ten times; full memory only, not with an H0, never with compat=1"),
+    BOOL(scale_functions, "true",
+         "with constraints, functions whose gradient at x0 is long for the variables' scales are divided by a power of two inside of the run; "
+         "values, violations and multipliers stay in your units, mu and phi are of the scaled functions; not with mu0 or prescale_above, never "
+         "with compat=1"),
+    BOOL(scale_variables, "true",
+         "the first H has the scales of the variables, by x0 and the widths of kept bounds, where these differ by ten times; full memory only, not "
+         "with an H0, never with compat=1"),
     REAL(prescale_above, "inf", ANY_POSITIVE, "scale functions whose gradient at x0 is longer", .alias = "prescaling_threshold"),
     BOOL(graph_gradients, "true", "gradients come from the problem's graph; false: from its function", .alias = "globalAD"),
     BOOL(double_precision, "true", "float64 state; false: every number kept is rounded to float32"),
     BOOL(mixed_precision, "false", "graphs over f32 variables keep their tensors in 16 bits", .alias = "precision_mixed"),
-    LT_OPTION_STRING(lt_solve_options, device_name, "device_name", "cpu", "NAME", "where the functions are evaluated: cpu, cuda[:i], null, auto; for many starts and sweeps several, as cuda:0,cuda:1", .alias = "torch_device"),
+    LT_OPTION_STRING(lt_solve_options, device_name, "device_name", "cpu", "NAME",
+                     "where the functions are evaluated: cpu, cuda[:i], null, auto; for many starts and sweeps several, as cuda:0,cuda:1",
+                     .alias = "torch_device"),
     LT_OPTION_ENUM(lt_solve_options, compile_mode, "compile_mode", "default", mode_names, "how graphs are compiled"),
     LT_OPTION_ENUM(lt_solve_options, gradients, "gradients", "auto", gradient_names, "when gradients are computed"),
-    LT_OPTION_ENUM(lt_solve_options, jacobian, "jacobian", "auto", jacobian_names, "gradients of constraints: dense, or sparse all the way through the QPs, with lbfgs_pairs=20 where it is 0 and without samples; auto, sparse where dense ones would take 64 MiB and few entries can be other than zero"),
+    LT_OPTION_ENUM(lt_solve_options, jacobian, "jacobian", "auto", jacobian_names,
+                   "gradients of constraints: dense, or sparse all the way through the QPs, with lbfgs_pairs=20 where it is 0 and without samples; "
+                   "auto, sparse where dense ones would take 64 MiB and few entries can be other than zero"),
     INT(threads, "0", LT_RANGE_CLOSED(0, 4096), "threads of the library; 0 = as it is", .alias = "num_threads"),
     INT(compat, "0", LT_RANGE_CLOSED(0, 1), "1 = follow the reference in its known slips"),
 };
@@ -118,7 +137,8 @@ static const lt_option device_rows[] = {
     INT(pin_max_bytes, "100000000", LT_AT_LEAST(0), "bytes page-locked in one piece at most; larger ones stay pageable"),
     LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
     LT_OPTION_ENUM(lt_solve_options, vectors_on, "vectors_on", "auto", place_names, "where vectors live when H is on a device"),
-    INT(trials_at_once, "0", LT_RANGE_CLOSED(0, 8), "how many steps of a line search a device computes values of together, once searches take several; 0 = four, as long as that pays"),
+    INT(trials_at_once, "0", LT_RANGE_CLOSED(0, 8),
+        "how many steps of a line search a device computes values of together, once searches take several; 0 = four, as long as that pays"),
 };
 static const lt_option print_rows[] = {
     INT(print_level, "1", LT_RANGE_CLOSED(0, 3), "0 nothing, 1 rows, 2 searches and skipped updates, 3 QPs"),
@@ -201,7 +221,8 @@ lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const ch
 
 static const lt_option debug_rows[] = { DEBUG_SWITCHES(DEBUG_ROW) };
 static const lt_option_group debug_groups[] = { GROUP("Debugging", debug_rows) };
-static const lt_option_table debug_table = { .program = "lathe-bench solve", .summary = "Switches of the optimizer's benchmarks and tests.", .groups = debug_groups, .n_groups = 1 };
+static const lt_option_table debug_table = { .program = "lathe-bench solve", .summary = "Switches of the optimizer's benchmarks and tests.",
+                                             .groups = debug_groups, .n_groups = 1 };
 static const lt_solve_debug debug_defaults = { .size = sizeof(lt_solve_debug), DEBUG_SWITCHES(DEBUG_VALUE) };
 
 const lt_option_table *lt_solve_debug_table(void) { return &debug_table; }

@@ -16,7 +16,8 @@
 #define USUAL_RADIUS 1e-4  /* what sample_radius is by default: certificates may come from there */
 #define RAISE_MOST 100     /* factor of one raise of mu */
 
-typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_RETURN, ACT_SAMPLE, ACT_SAMPLE_CLOSER, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER } act;
+typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_RETURN, ACT_SAMPLE, ACT_SAMPLE_CLOSER,
+                   ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER } act;
 
 static const act uncertified[LT_RECOVERY_STAGES] = { ACT_RAISE_MU_MUCH, ACT_SAMPLE, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_RAISE_MU, ACT_RESET_H, ACT_SAMPLE_CLOSER };
 static const act stuck[LT_RECOVERY_STAGES] = { ACT_SAMPLE, ACT_RESET_H, ACT_RAISE_MU, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_SAMPLE_CLOSER };
@@ -156,7 +157,9 @@ void lt_recover_settle(lt_run *r)
 {
     const lt_kkt *k = &r->certification.now;
     const bool failed = r->code == LT_TERMINATION_BRACKET_FEASIBLE || r->code == LT_TERMINATION_NO_DESCENT;
-    if (r->opt.compat || !failed || !r->cur->feasible || r->certification.iter != r->iter || !k->known || !(k->residual <= LT_KKT_PROVEN) || !(k->stationarity <= r->opt.stationarity_tol)) return;
+    if (r->opt.compat || !failed || !r->cur->feasible || r->certification.iter != r->iter || !k->known || !(k->residual <= LT_KKT_PROVEN)
+        || !(k->stationarity <= r->opt.stationarity_tol))
+        return;
     r->code = LT_TERMINATION_CONVERGED;
     r->error[0] = 0;
     r->stat.value = r->stat.unweighted = r->stat.normalised = k->stationarity;

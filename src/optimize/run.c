@@ -89,7 +89,9 @@ static lt_status create_vectors(lt_run *r)
     r->pause.y = take(r, r->q + r->p);
     r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
     r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
-    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->steering.multiplier || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
+    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->steering.multiplier || !r->penalty.factor || !r->pause.y
+        || !r->steering.of || !r->penalty.gradient)
+        return LT_ERR_MEMORY;
     if (r->constrained && r->opt.lagrangian_updates) {
         r->steering.shifted = take(r, r->q + r->p);
         if (!r->steering.shifted) return LT_ERR_MEMORY;
@@ -230,11 +232,13 @@ static lt_status choose_problem(lt_run *r, lt_problem *given, const lt_solve_opt
     r->given = r->problem = given;
     const lt_problem_bounds *b = lt_problem_bounds_of(given, opt);
     if (given->bounds_set && !b)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s': bounds that lt_problem_set_bounds set are always kept; write them as constraints", opt->compat ? "compat" : "honor_bounds");
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s': bounds that lt_problem_set_bounds set are always kept; write them as constraints",
+                       opt->compat ? "compat" : "honor_bounds");
     if (!b) return LT_OK;
     LT_TRY(lt_problem_check_bounds(given, b));
     if (opt->hessian_on == LT_HESSIAN_DEVICE || opt->vectors_on == LT_HESSIAN_DEVICE)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s' is device: with bounds that are kept it is the host (or set honor_bounds=false)", opt->hessian_on == LT_HESSIAN_DEVICE ? "hessian_on" : "vectors_on");
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s' is device: with bounds that are kept it is the host (or set honor_bounds=false)",
+                       opt->hessian_on == LT_HESSIAN_DEVICE ? "hessian_on" : "vectors_on");
     r->bounds.from = b;
     r->bounds.lower = b->lower;
     r->bounds.upper = b->upper;

@@ -421,10 +421,10 @@ static void iterate(lt_run *r)
         if (r->iter >= r->opt.max_iterations) {
             lt_stop(r, LT_TERMINATION_MAX_ITERATIONS);
         } else if (find_step(r, &line) && move(r, &line)) {
-            lt_bounds_free(r);
+            lt_bounds_mark_free(r);
             if (lt_stationarity_measure(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL); /* uses H before the update */
             update_hessian(r);
-            lt_bounds_free(r);
+            lt_bounds_mark_free(r);
             report(r, &halt);
             check_state(r);
             test_convergence(r, halt);
@@ -448,7 +448,7 @@ static lt_status begin(lt_run *r)
     lt_console_header(r);
     r->last.evals = 1;
     lt_regularize(r);
-    lt_bounds_free(r);
+    lt_bounds_mark_free(r);
     LT_TRY(lt_stationarity_measure(r));
     report(r, &halt);
     r->last.rel_diff = INFINITY;
@@ -461,7 +461,7 @@ static lt_status begin(lt_run *r)
 static void go_on(lt_run *r)
 {
     lt_console_header(r);
-    lt_bounds_free(r);
+    lt_bounds_mark_free(r);
     test_tolerances(r, lt_patience_was_over(r, meets_tolerances(r)));
 }
 

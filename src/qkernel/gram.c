@@ -86,7 +86,8 @@ static lt_status open_devices(lt_gram *g, lt_device *const *devices, int n)
     for (int i = 0; i < n; i++) {
         bool tuned = g->opt.autotune && lt_gram_stored_shape(devices[i], lt_layers_widest(&g->circuit), g->opt.dtype, &shape);
         if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->device_pool[i]));
-        LT_TRY(lt_device_gram_create(devices[i], &(lt_device_gram_setup){ &g->used, &g->circuit, n > 1 ? g->device_pool[i] : g->pool, tuned ? &shape : NULL, g->similarity.kind == LT_SIMILARITY_REAL },
+        LT_TRY(lt_device_gram_create(devices[i], &(lt_device_gram_setup){ &g->used, &g->circuit, n > 1 ? g->device_pool[i] : g->pool,
+                                                                          tuned ? &shape : NULL, g->similarity.kind == LT_SIMILARITY_REAL },
                                 &g->on_device[g->n_devices++]));
     }
     return LT_OK;

@@ -64,7 +64,8 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
     };
     int64_t free_bytes;
     lt_gram_profile *p = &g->profile;
-    *p = (lt_gram_profile){ .size = sizeof(lt_gram_profile), .peak_bytes = lt_gram_held_bytes(g), .kernel_launches = g->info.tiles + f->n_packs, .mpairs_per_s = g->info.mpairs_per_s,
+    *p = (lt_gram_profile){ .size = sizeof(lt_gram_profile), .peak_bytes = lt_gram_held_bytes(g), .kernel_launches = g->info.tiles + f->n_packs,
+                            .mpairs_per_s = g->info.mpairs_per_s,
                             .kernel_seconds = 1e-9 * (double)(f->meter.tile_ns + f->states_ns), .batch_calls = f->batch.calls,
                             .batch_adjustments = f->batch.adjustments, .batch_min = f->least_rows, .batch_max = f->most_rows };
     for (size_t i = 0; i < LT_LEN(all); i++) {

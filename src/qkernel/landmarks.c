@@ -249,7 +249,9 @@ lt_status lt_gram_landmarks(lt_gram *g, const lt_rows *x, int64_t m, uint64_t se
     lt_landmark_info info = { .size = sizeof info, .landmarks = m };
     if (!g || !x || !Z) return LT_FAIL(LT_ERR_ARGUMENT, "landmarks: %s is NULL", !g ? "the handle" : !x ? "x" : "Z");
     LT_TRY(LT_CHECK_SIZE(lt_landmark_info, out));
-    if (m < 1 || m > x->n || m > 20000) return LT_FAIL(LT_ERR_ARGUMENT, "%lld landmarks of %lld rows: expected 1 to %lld", (long long)m, (long long)x->n, (long long)LT_MIN(x->n, (int64_t)20000));
+    if (m < 1 || m > x->n || m > 20000)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%lld landmarks of %lld rows: expected 1 to %lld", (long long)m, (long long)x->n,
+                       (long long)LT_MIN(x->n, (int64_t)20000));
     if (g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "landmarks: K is not made, so it cannot be packed");
     int64_t start = lt_clock_ns();
     job j = { .g = g, .x = x, .m = m, .each = g->opt.return_dtype == LT_GRAM_FLOAT32 ? 4 : 8, .library = have_library(), .progress = g->opt.progress,

@@ -344,7 +344,9 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     choose_tiles(r, p);
     if (choose_memory(r, p, &t)) return too_large(r, p);
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
-        (long long)p->n, (long long)p->m, p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
+        (long long)p->n, (long long)p->m,
+        p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them",
+        r->threads, r->threads == 1 ? "" : "s");
     if (r->learned) say(&t, "; learnt from earlier runs");
     if (p->batch.max > p->batch.min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch.min, (long long)p->batch.max);
     if (p->program) {

@@ -121,6 +121,7 @@ run 2 generate --config "$c" --output "$work/bad.h5" --shard 2/2; says err "0 <=
 
 # What the user got wrong: status 2, nothing half-written
 run 2 generate; says err "--config"
+run 0 generate "$c" --output "$work/operand.h5" --dry-run; run 2 generate "$c" --config "$c" --dry-run; says err "two configurations"
 run 2 generate --config "$work/none.yaml"; says err "none.yaml"
 printf 'metadata: {name: x\n' >"$work/broken.yaml"
 run 2 generate --config "$work/broken.yaml"; says err "broken.yaml"

@@ -60,7 +60,8 @@ static lt_status unquote(const reader *r, char **text, char **field)
     }
     from += strspn(from, blanks(r));
     if (*from && *from != r->separator)
-        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected %s between fields", r->path, (long long)r->line, SHOWN, from, separator_name(r)), r->path, r->line, 0);
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected %s between fields", r->path, (long long)r->line,
+                                     SHOWN, from, separator_name(r)), r->path, r->line, 0);
     *to = 0;
     *text = from;
     return LT_OK;
@@ -69,7 +70,8 @@ static lt_status unquote(const reader *r, char **text, char **field)
 static lt_status add_field(reader *r, char *field)
 {
     if (r->n_found == r->field_capacity) {
-        if (r->n_found >= MOST_COLUMNS) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: more than %d columns", r->path, (long long)r->line, MOST_COLUMNS), r->path, r->line, 0);
+        if (r->n_found >= MOST_COLUMNS)
+            return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: more than %d columns", r->path, (long long)r->line, MOST_COLUMNS), r->path, r->line, 0);
         int64_t capacity = LT_MAX(2 * r->field_capacity, 16);
         char **grown = lt_realloc(r->field, (size_t)capacity * sizeof *grown);
         if (!grown) return LT_ERR_MEMORY;
@@ -120,8 +122,10 @@ static lt_status next_line(reader *r, bool *more)
     if (!stop) stop = r->end;
     if (stop > start && stop[-1] == '\r') stop--;
     *stop = 0;
-    if (strlen(start) != (size_t)(stop - start)) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a zero byte, expected text", r->path, (long long)r->line), r->path, r->line, 0);
-    if (only_blanks(start, stop)) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: an empty line before the end of the file", r->path, (long long)r->line), r->path, r->line, 0);
+    if (strlen(start) != (size_t)(stop - start))
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a zero byte, expected text", r->path, (long long)r->line), r->path, r->line, 0);
+    if (only_blanks(start, stop))
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: an empty line before the end of the file", r->path, (long long)r->line), r->path, r->line, 0);
     return split(r, start);
 }
 
@@ -168,7 +172,9 @@ static lt_status find_label(reader *r, const char *label_column, bool *by_name)
     *by_name = true;
     for (int64_t k = 0; k < r->n_fields; k++) {
         if (strcmp(r->field[k], label_column)) continue;
-        if (r->label >= 0) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1, (long long)k + 1, SHOWN, label_column), r->path, 1, 0);
+        if (r->label >= 0)
+            return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1,
+                                         (long long)k + 1, SHOWN, label_column), r->path, 1, 0);
         r->label = k;
     }
     if (r->label < 0) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'; the first of %lld is '%.*s'", r->path, SHOWN, label_column,
@@ -232,7 +238,8 @@ static lt_status add_row(reader *r)
 {
     lt_csv *c = r->out;
     if (r->n_found != r->n_fields)
-        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: %lld columns, expected %lld as in line 1", r->path, (long long)r->line, (long long)r->n_found, (long long)r->n_fields), r->path, r->line, 0);
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: %lld columns, expected %lld as in line 1", r->path, (long long)r->line,
+                                     (long long)r->n_found, (long long)r->n_fields), r->path, r->line, 0);
     LT_TRY(reserve_row(r));
     for (int64_t k = 0, to = 0; k < r->n_fields; k++) {
         if (k == r->label) {

@@ -121,7 +121,8 @@ static const lt_schema_row rows[] = {
            "GPUs that share the rows, a worker process each, with device cuda or auto: auto, all that are alike, or a list of their numbers"),
     SECTION("simulation.input_generation", LT_KEY_OPEN, "initial fields: one parameter block per type or alias"),
     KEY(LT_OPTION_ENUM(C, method, "simulation.input_generation.method", "random", lt_field_method_names, "type of all fields, or sampled")),
-    KEY(LT_OPTION_REAL(C, length_scale, "simulation.input_generation.length_scale", "0.1", LT_RANGE_OPEN_LO(0, 1), "L", "of gaussian_random_field, unless its block says otherwise")),
+    KEY(LT_OPTION_REAL(C, length_scale, "simulation.input_generation.length_scale", "0.1", LT_RANGE_OPEN_LO(0, 1), "L",
+                       "of gaussian_random_field, unless its block says otherwise")),
     KEY(LT_OPTION_REAL(C, variance, "simulation.input_generation.variance", "1", LT_ABOVE(0), "V", "of gaussian_random_field, unless its block says otherwise")),
     SECTION("simulation.input_generation.ic_type_weights", LT_KEY_OPEN, "name: weight, with method sampled"),
 

@@ -100,7 +100,8 @@ static lt_status hash_file(const card *c, lt_digest_text *out)
     LT_TRY(lt_file_open(c->d->path, &fd, &bytes));
     char *piece = lt_malloc(PIECE);
     lt_status s = piece ? LT_OK : LT_ERR_MEMORY;
-    if (!s && (fstat(fd, &st) || st.st_dev != c->d->source.device || st.st_ino != c->d->source.inode)) s = LT_FAIL(LT_ERR_IO, "%s: was replaced while it was being read", c->d->path);
+    if (!s && (fstat(fd, &st) || st.st_dev != c->d->source.device || st.st_ino != c->d->source.inode))
+        s = LT_FAIL(LT_ERR_IO, "%s: was replaced while it was being read", c->d->path);
     lt_sha256_start(&h);
     for (uint64_t at = 0; at < bytes && !s; at += PIECE) {
         size_t n = (size_t)LT_MIN((uint64_t)PIECE, bytes - at);

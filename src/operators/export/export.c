@@ -38,7 +38,9 @@ static bool is_stopped(const lt_export *e) { return e->o.stop && *e->o.stop; }
 static void report(lt_export *e, size_t bytes)
 {
     e->bytes += bytes;
-    if (e->o.progress) e->o.progress(e->o.progress_ctx, &(lt_generate_progress){ .size = sizeof(lt_generate_progress), .rows_done = (int64_t)(e->bytes >> 20), .rows_total = (int64_t)(e->bytes_total >> 20) });
+    if (e->o.progress)
+        e->o.progress(e->o.progress_ctx, &(lt_generate_progress){ .size = sizeof(lt_generate_progress), .rows_done = (int64_t)(e->bytes >> 20),
+                                                                  .rows_total = (int64_t)(e->bytes_total >> 20) });
 }
 
 static size_t count_bytes(const lt_export_array *a, const int64_t *count)
@@ -68,7 +70,8 @@ typedef struct queue { lt_dataset *reader[LT_EXPORT_READERS]; lt_dataset_box ask
 
 static bool is_same_file(const lt_dataset *a, const lt_dataset *b)
 {
-    return a->source.device == b->source.device && a->source.inode == b->source.inode && a->n_items == b->n_items && !memcmp(a->item, b->item, (size_t)a->n_items * sizeof *a->item);
+    return a->source.device == b->source.device && a->source.inode == b->source.inode && a->n_items == b->n_items
+        && !memcmp(a->item, b->item, (size_t)a->n_items * sizeof *a->item);
 }
 
 /* One that cannot be had is not needed. */
@@ -203,7 +206,9 @@ static lt_status check_names(const lt_dataset *d, const char *list)
         size_t n = strcspn(at, ",");
         bool found = false;
         for (int i = 0; i < d->n_items && !found; i++) found = !d->item[i].group && is_named(d, &d->item[i], at, n);
-        if (!found) return LT_FAIL(LT_ERR_ARGUMENT, "%s: no array '%.*s'; expected parameters, inputs, outputs, a family of features as summary or temporal, or a path", d->path, (int)LT_MIN(n, (size_t)200), at);
+        if (!found)
+            return LT_FAIL(LT_ERR_ARGUMENT, "%s: no array '%.*s'; expected parameters, inputs, outputs, a family of features as summary "
+                           "or temporal, or a path", d->path, (int)LT_MIN(n, (size_t)200), at);
         at += n + (at[n] == ',');
     }
     return LT_OK;

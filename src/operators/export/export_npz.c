@@ -15,7 +15,8 @@ typedef struct member { lt_npz_stream *z; uint32_t *crc; int64_t row_bytes; } me
 static const char *descriptor(int element)
 {
     static const char *const names[LT_ELEMENT_COUNT] = {
-        [LT_ELEMENT_I8] = "|i1", [LT_ELEMENT_I16] = "<i2", [LT_ELEMENT_I32] = "<i4", [LT_ELEMENT_I64] = "<i8", [LT_ELEMENT_U8] = "|u1", [LT_ELEMENT_U16] = "<u2", [LT_ELEMENT_U32] = "<u4",
+        [LT_ELEMENT_I8] = "|i1", [LT_ELEMENT_I16] = "<i2", [LT_ELEMENT_I32] = "<i4", [LT_ELEMENT_I64] = "<i8", [LT_ELEMENT_U8] = "|u1",
+        [LT_ELEMENT_U16] = "<u2", [LT_ELEMENT_U32] = "<u4",
         [LT_ELEMENT_U64] = "<u8", [LT_ELEMENT_F16] = "<f4", [LT_ELEMENT_F32] = "<f4", [LT_ELEMENT_F64] = "<f8",
     };
     return names[element];

@@ -342,7 +342,8 @@ static lt_status open_file(well *w, scalars *x)
 {
     LT_TRY(lt_hdf5_lock());
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) w->out = H5Fcreate(w->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access); /* we hold a lock on it ourselves */
+    /* we hold a lock on it ourselves */
+    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) w->out = H5Fcreate(w->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0) H5Pclose(access);
     if (w->out < 0) note(w, -1);
     else put_frame(w, x);

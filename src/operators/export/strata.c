@@ -66,7 +66,8 @@ lt_status lt_split_strata(lt_dataset *d, lt_digest *architecture, lt_digest *str
     if (!d->info.config[0]) return LT_FAIL(LT_ERR_FORMAT, "%s: holds no configuration, so the architecture of its rows is not known", d->path);
     LT_TRY(lt_dataset_config_parse(d->info.config, strlen(d->info.config), d->path, NULL, &c));
     lt_status s = c->space.n == d->info.parameters ? name_architectures(d, &c->space, architecture)
-                                                   : LT_FAIL(LT_ERR_FORMAT, "%s: its configuration has %d parameters, its rows %lld", d->path, c->space.n, (long long)d->info.parameters);
+                                                   : LT_FAIL(LT_ERR_FORMAT, "%s: its configuration has %d parameters, its rows %lld", d->path,
+                                                             c->space.n, (long long)d->info.parameters);
     lt_dataset_config_destroy(c);
     return s ? s : name_strata(d, architecture, stratum);
 }

@@ -64,7 +64,8 @@ static const lt_field_param cells[] = {
 static const lt_field_param chromatin[] = {
     COUNT("num_domains", 5, FEW), PAIR("domain_size_range", 10, 30, POSITIVE), NUMBER("boundary_sharpness", 3, POSITIVE), ONE_OF("compartment_type", compartments) };
 static const lt_field_param shock[] = {
-    MAYBE("shock_position", ANY), MAYBE("shock_angle", ANY), NUMBER("shock_width", 2, POSITIVE), NUMBER("amplitude_ratio", 2, ANY), NUMBER("fluctuation_amplitude", 0.05, NOT_NEGATIVE) };
+    MAYBE("shock_position", ANY), MAYBE("shock_angle", ANY), NUMBER("shock_width", 2, POSITIVE), NUMBER("amplitude_ratio", 2, ANY),
+    NUMBER("fluctuation_amplitude", 0.05, NOT_NEGATIVE) };
 static const lt_field_param genes[] = {
     COUNT("num_genes", 3, FEW), ALL_OF("expression_patterns", expressions, 0), NUMBER("correlation_strength", 0.3, UNIT), PAIR("expression_range", 0, 1, ANY) };
 static const lt_field_param coherent[] = {

@@ -27,7 +27,8 @@ const char *lt_element_name(int element)
 size_t lt_element_bytes(int element)
 {
     static const size_t bytes[LT_ELEMENT_COUNT] = {
-        [LT_ELEMENT_I8] = 1, [LT_ELEMENT_I16] = 2, [LT_ELEMENT_I32] = 4, [LT_ELEMENT_I64] = 8, [LT_ELEMENT_U8] = 1, [LT_ELEMENT_U16] = 2, [LT_ELEMENT_U32] = 4, [LT_ELEMENT_U64] = 8,
+        [LT_ELEMENT_I8] = 1, [LT_ELEMENT_I16] = 2, [LT_ELEMENT_I32] = 4, [LT_ELEMENT_I64] = 8, [LT_ELEMENT_U8] = 1, [LT_ELEMENT_U16] = 2,
+        [LT_ELEMENT_U32] = 4, [LT_ELEMENT_U64] = 8,
         [LT_ELEMENT_F16] = 4, [LT_ELEMENT_F32] = 4, [LT_ELEMENT_F64] = 8,
     };
     return element >= 0 && element < LT_ELEMENT_COUNT ? bytes[element] : 0;

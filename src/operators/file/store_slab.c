@@ -62,7 +62,8 @@ static lt_status pack(const lt_store_plan *p, chunk_job *j, uint8_t *space)
     if (p->compression == LT_COMPRESS_GZIP) {
         uLongf length = compressBound(j->raw_bytes);
         int code = compress2(space, &length, j->raw, j->raw_bytes, p->level);
-        if (code == Z_MEM_ERROR) return LT_FAIL(LT_ERR_MEMORY, "zlib has no memory to compress a chunk of %zu bytes", j->raw_bytes); /* stored as it is, the file would be another */
+        /* stored as it is, the file would be another */
+        if (code == Z_MEM_ERROR) return LT_FAIL(LT_ERR_MEMORY, "zlib has no memory to compress a chunk of %zu bytes", j->raw_bytes);
         if (code == Z_OK && length < j->raw_bytes) n = length;
     }
 #endif

@@ -41,7 +41,8 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL, *now = NULL;
-    lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
+    lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size,
+                                  .watchdog = "auto", .any_devices = true };
     lt_status s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &now);
     if (!s) s = lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old);
     if (!s && old->total_samples < now->total_samples) {

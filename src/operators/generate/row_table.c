@@ -77,7 +77,8 @@ int lt_architecture_compare(const lt_operator_spec *a, const lt_operator_spec *b
     bool cnn = a->kind == LT_OPERATOR_CNN;
     const int x[][2] = {
         { (int)a->kind, (int)b->kind }, { a->grid, b->grid }, { cnn ? a->num_layers : 0, cnn ? b->num_layers : 0 },
-        { a->base_channels, b->base_channels }, { cnn ? a->kernel_size : 0, cnn ? b->kernel_size : 0 }, { (int)a->normalization, (int)b->normalization }, { (int)a->activation, (int)b->activation },
+        { a->base_channels, b->base_channels }, { cnn ? a->kernel_size : 0, cnn ? b->kernel_size : 0 },
+        { (int)a->normalization, (int)b->normalization }, { (int)a->activation, (int)b->activation },
         { (int)a->noise, (int)b->noise }, { a->encoder_levels, b->encoder_levels }, { a->modes, b->modes }, { a->hidden_dim, b->hidden_dim },
         { a->afno_blocks, b->afno_blocks }, { a->blocks_per_level, b->blocks_per_level },
     };

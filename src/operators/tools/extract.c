@@ -137,7 +137,8 @@ static lt_status open_output(lt_extract *e)
     lt_file_content f = { .config = c, .features = e->set, .rows = &e->rows, .total = c->total_samples, .shard_index = e->in.shard_index,
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
                           .outputs = e->in_place && e->in.has_outputs,
-                          .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL,
+                          .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL,
+                          .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL,
                           .date = dated && e->in.creation_date[0] ? e->in.creation_date : NULL, .record_times = e->opt->record_times, .notes = e->note };
     int64_t n_devices;
     LT_TRY(lt_dataset_texts(e->d, "/status/device", &n_devices, &f.row_device));

@@ -117,7 +117,8 @@ static lt_status put_coverage(const page *p)
     lt_status s = bins ? count_values(p, n, bins) : LT_ERR_MEMORY;
     if (!s) {
         lt_report_heading(p->r, "Parameter coverage");
-        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = named ? NULL : "parameter",
+        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value",
+                                               .x_label = "unit value, 20 bins", .y_label = named ? NULL : "parameter",
                                                .unit = "operators", .rows = columns, .columns = BINS, .values = bins, .n_y_names = named ? (int)n_names : 0, .y_names = names });
         s = put_metrics(p);
     }

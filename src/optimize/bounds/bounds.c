@@ -90,7 +90,7 @@ double lt_bounds_slope(const lt_run *r, const lt_point *p)
     return sum;
 }
 
-void lt_bounds_free(lt_run *r)
+void lt_bounds_mark_free(lt_run *r)
 {
     lt_bounds *b = &r->bounds;
     const double *g = r->cur->grad_phi;

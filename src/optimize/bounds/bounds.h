@@ -34,7 +34,7 @@ void   lt_bounds_step(const lt_run *r, double t, double *x);  /* x = cur + t d, 
 void   lt_bounds_block(const lt_run *r, double *d);           /* entries that lead outside from cur become 0 */
 double lt_bounds_slope(const lt_run *r, const lt_point *p);   /* along d at p, where entries of d that leave p are cut off */
 /* At cur, where H has no rows: products with it are of the free variables from here on. */
-void   lt_bounds_free(lt_run *r);
+void   lt_bounds_mark_free(lt_run *r);
 
 /* Entries of a combination whose variables are not free become 0; the length of those that would leave their bound. */
 double lt_bounds_mask(const lt_run *r, double *sum);

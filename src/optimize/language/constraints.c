@@ -128,7 +128,8 @@ static bool check_interval(lt_reader *r, const lt_parsed_statement *s, const lt_
             lt_value a = lt_value_broadcast(r, s->where, low, &room.shape, 0), b = lt_value_broadcast(r, s->where, high, &room.shape, 0);
             if (a.kind == LT_VALUE_NONE || b.kind == LT_VALUE_NONE) return false;
             if (a.data[i] <= b.data[i] && a.data[i] < INFINITY && b.data[i] > -INFINITY) continue;
-            lt_text_error(&r->text, s->where, "%s%sno number lies in [%.10g, %.10g] (element %lld)", s->name ? s->name : "", s->name ? ": " : "", lt_plain(a.data[i]), lt_plain(b.data[i]), (long long)i);
+            lt_text_error(&r->text, s->where, "%s%sno number lies in [%.10g, %.10g] (element %lld)", s->name ? s->name : "", s->name ? ": " : "",
+                          lt_plain(a.data[i]), lt_plain(b.data[i]), (long long)i);
             return false;
         }
     return true;

@@ -38,7 +38,8 @@ static lt_status check_alike(const lt_shared_devices *d)
     for (int i = 1; i < d->n; i++) {
         LT_TRY(describe(d->name[i], &other));
         if (strcmp(first.name, other.name) || strcmp(first.features, other.features))
-            return LT_FAIL(LT_ERR_ARGUMENT, "%s is a %s, %s a %s, and results would depend on which made them: name devices of one kind", d->name[0], first.name, d->name[i], other.name);
+            return LT_FAIL(LT_ERR_ARGUMENT, "%s is a %s, %s a %s, and results would depend on which made them: name devices of one kind", d->name[0],
+                           first.name, d->name[i], other.name);
     }
     return LT_OK;
 }

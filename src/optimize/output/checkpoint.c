@@ -60,7 +60,8 @@ static void walk_counts(lt_saved *io, lt_run *r)
     const int64_t most = LT_SAVED_MOST;
     const lt_saved_count count[] = {
         { "iterations", &r->iter, 0, most }, { "evaluations", &r->oracle.evals, 0, most }, { "evaluations of gradients", &r->oracle.gradient_evals, 0, most },
-        { "evaluations of the last search", &r->last.evals, 0, most }, { "whole steps that were short", &r->last.n_short, 0, most }, { "reductions of mu", &r->penalty.n_reductions, 0, most },
+        { "evaluations of the last search", &r->last.evals, 0, most }, { "whole steps that were short", &r->last.n_short, 0, most },
+        { "reductions of mu", &r->penalty.n_reductions, 0, most },
         { "random directions", &r->fallback.random_attempts, 0, most }, { "first trials", &r->oracle.first_tried, 0, most },
         { "first trials that passed", &r->oracle.first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
         { "ns of evaluations", &r->oracle.time_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },

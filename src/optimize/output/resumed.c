@@ -12,7 +12,8 @@ enum { TEXT = 64, MOST = 128 };
 /* What a run that goes on does not read, or what says only where and how much is written. */
 static bool matters(const char *name)
 {
-    static const char *const others[] = { "x0", "H0", "lbfgs_state", "check_H0", "scale_H0", "checkpoint", "checkpoint_every", "checkpoint_seconds", "resume", "profile", "threads" };
+    static const char *const others[] = { "x0", "H0", "lbfgs_state", "check_H0", "scale_H0", "checkpoint", "checkpoint_every", "checkpoint_seconds",
+                                          "resume", "profile", "threads" };
     for (size_t i = 0; i < LT_LEN(others); i++)
         if (!strcmp(name, others[i])) return false;
     return strncmp(name, "print_", 6) != 0;

@@ -160,7 +160,8 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
     snprintf(e->reason, sizeof e->reason, "asked for");
     if (p->compressed) {
         const long long sweeps = p->compressed->n_groups;
-        snprintf(e->reason, sizeof e->reason, "gradients of constraints are sparse: %lld entries by %lld sweep%s", (long long)p->compressed->a.start[p->compressed->a.m], sweeps, sweeps == 1 ? "" : "s");
+        snprintf(e->reason, sizeof e->reason, "gradients of constraints are sparse: %lld entries by %lld sweep%s",
+                 (long long)p->compressed->a.start[p->compressed->a.m], sweeps, sweeps == 1 ? "" : "s");
         LT_TRY(compile(p, opt, e));
     } else if (!opt->device && !strcmp(opt->device_name, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
     else {

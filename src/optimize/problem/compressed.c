@@ -129,7 +129,8 @@ static lt_node *list_values(const lt_problem *p)
 static lt_status check(const lt_problem *p, const lt_node *value)
 {
     for (int i = 0; i < 1 + p->n_ce + p->n_ci; i++)
-        if (lt_node_dtype(p->graph, value[i]) != LT_F64) return LT_FAIL(LT_ERR_UNSUPPORTED, "functions are %s: sparse gradients are of f64 ones", lt_dtype_name(lt_node_dtype(p->graph, value[i])));
+        if (lt_node_dtype(p->graph, value[i]) != LT_F64)
+            return LT_FAIL(LT_ERR_UNSUPPORTED, "functions are %s: sparse gradients are of f64 ones", lt_dtype_name(lt_node_dtype(p->graph, value[i])));
     for (int i = 0; i < p->graph->ir.n_inputs; i++)
         if (lt_node_dtype(p->graph, lt_graph_input(p->graph, i)) != LT_F64) return LT_FAIL(LT_ERR_UNSUPPORTED, "variables are not f64, as sparse gradients want them");
     return LT_OK;

@@ -257,7 +257,8 @@ static bool is_pick(const walk *w, int32_t id)
     const lt_ir_node *n = node_at(w, id);
     const lt_shape *x = &node_at(w, lt_ir_in(n, 0))->shape;
     if (!count_of(w, id) || count_of(w, id) != count_of(w, lt_ir_in(n, 1))) return false;
-    return x->rank == 1 || (n->op == LT_OP_TAKE_ALONG && x->rank == n->shape.rank && count_of(w, lt_ir_in(n, 0)) / x->dim[x->rank - 1] == count_of(w, id) / n->shape.dim[n->shape.rank - 1]);
+    return x->rank == 1 || (n->op == LT_OP_TAKE_ALONG && x->rank == n->shape.rank
+                            && count_of(w, lt_ir_in(n, 0)) / x->dim[x->rank - 1] == count_of(w, id) / n->shape.dim[n->shape.rank - 1]);
 }
 
 /* Any other op: everything depends on everything. */

@@ -78,7 +78,9 @@ static lt_status list_neighbours(const lt_csr *a, const occurrences *o, int64_t 
         for (int64_t i = 0; i < a->m; i++) {
             const int64_t n = neighbours_of(a, o, i, seen, pass ? *to + from[i] : NULL);
             if (!pass) from[i + 1] = from[i] + n;
-            if (from[i + 1] > most) return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share too many variables: more than %lld pairs of them have one in common", (long long)most / 2);
+            if (from[i + 1] > most)
+                return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share too many variables: more than %lld pairs of them have one in common",
+                               (long long)most / 2);
         }
         if (!pass && !(*to = lt_malloc((size_t)LT_MAX(from[a->m], 1) * sizeof **to))) return LT_ERR_MEMORY;
     }

@@ -94,7 +94,9 @@ static lt_status measure(const order *o, lt_skyline *s)
         s->first[i] = i;
         for (int64_t k = o->from[row]; k < o->from[row + 1]; k++) s->first[i] = LT_MIN(s->first[i], s->place[o->to[k]]);
         s->at[i + 1] = s->at[i] + i - s->first[i] + 1;
-        if (s->at[i + 1] > LT_SKYLINE_MOST) return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share variables in a way that leaves no band: their products take more than %lld numbers", (long long)LT_SKYLINE_MOST);
+        if (s->at[i + 1] > LT_SKYLINE_MOST)
+            return LT_FAIL(LT_ERR_UNSUPPORTED, "constraints share variables in a way that leaves no band: their products take more than %lld numbers",
+                           (long long)LT_SKYLINE_MOST);
     }
     return LT_OK;
 }

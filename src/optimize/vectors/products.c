@@ -208,7 +208,8 @@ lt_status lt_products_make_room(lt_run *r)
 {
     lt_products *p = &r->products;
     if (!p->columns.n_shared || p->Q) return LT_OK;
-    if (!p->incremental || p->columns.count > Q_COLUMNS_MAX) return LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld columns of gradients, some of them shared", (long long)p->columns.count);
+    if (!p->incremental || p->columns.count > Q_COLUMNS_MAX)
+        return LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld columns of gradients, some of them shared", (long long)p->columns.count);
     return take_Q(p, Q_COLUMNS_MAX);
 }
 

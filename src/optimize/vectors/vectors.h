@@ -121,7 +121,8 @@ static inline bool lt_vectors_awaited(const lt_vectors *v, lt_measure what, cons
 /* False: not without a wait; on the host always. */
 static inline bool lt_vectors_known(const lt_vectors *v, lt_measure what, const double *a, const double *b, double *out) { return v->on->queues && v->on->known(v, what, a, b, out); }
 static inline void lt_vectors_forget(const lt_vectors *v) { if (v->on->forget) v->on->forget(v); } /* all that is known: cheaper than one by one */
-static inline void lt_vectors_written(const lt_vectors *v, const double *first, int64_t count) { if (v->on->written) v->on->written(v, first, count); } /* by others: no longer known */
+/* by others: no longer known */
+static inline void lt_vectors_written(const lt_vectors *v, const double *first, int64_t count) { if (v->on->written) v->on->written(v, first, count); }
 
 /* ---- The host's side: these wait ---------------------------------------------------------------------------------------------- */
 static inline void lt_vectors_put(const lt_vectors *v, int64_t count, const double *from_host, double *to) { v->on->put(v, count, from_host, to); }

@@ -91,7 +91,9 @@ lt_status lt_device_gram_prepare(lt_device_gram *d, lt_gram_method method, const
     lt_row_maker_close(&d->maker);
     lt_gram_kernels_destroy(&d->kernels);
     lt_kernel_request q = { .method = method, .q = states ? lt_layers_widest(c) : c->q, .components = lt_closed_components(c, method), .single = single,
-                            .one_product = opt->dtype == LT_GRAM_FLOAT16, .k_single = opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = c->parity_ring, .overlaps = stages == c->overlap || c->program, .program = c->program != NULL, .real_part = d->real_part,
+                            .one_product = opt->dtype == LT_GRAM_FLOAT16, .k_single = opt->return_dtype == LT_GRAM_FLOAT32,
+                            .parity_ring = c->parity_ring, .overlaps = stages == c->overlap || c->program, .program = c->program != NULL,
+                            .real_part = d->real_part,
                             .two_stages = n_stages == 2 && c->parity_ring, .normalize = opt->normalize, .repair = opt->repair,
                             .shape = d->has_shape ? &d->shape : NULL };
     LT_TRY(lt_gram_kernels_build(d->dev, &q, &d->kernels));

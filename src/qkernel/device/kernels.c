@@ -230,7 +230,8 @@ static void add_closed(lt_builder *b, const lt_device_info *info, const lt_kerne
 
 void lt_gram_kernels_destroy(lt_gram_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->coefficients, k->sweep, k->adjoint, k->adjoint_sums, k->lambda_weights, k->lambda_states, k->bloch, k->wire_numbers, k->roots, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->coefficients, k->sweep, k->adjoint,
+                         k->adjoint_sums, k->lambda_weights, k->lambda_states, k->bloch, k->wire_numbers, k->roots, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_gram_kernels){ 0 };
 }

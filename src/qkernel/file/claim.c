@@ -93,7 +93,8 @@ static lt_status find_part(lt_file_run *r)
     lt_tile_head h;
     LT_TRY(lt_table_read(r->table, &h, &r->entry));
     if (!r->opt.resume)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished matrix: finish it (--resume), choose another --out, or remove it with %s", r->path[LT_PATH_PART], r->path[LT_PATH_PART_TABLE]);
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished matrix: finish it (--resume), choose another --out, or remove it with %s",
+                       r->path[LT_PATH_PART], r->path[LT_PATH_PART_TABLE]);
     LT_TRY(match(r, r->table.path, &h));
     r->head = h;
     r->layout.side = h.side;

@@ -97,7 +97,8 @@ lt_status lt_layout_write(const lt_layout *l, lt_open_file f, lt_tile t, const v
     size_t each = lt_layout_entry(l);
     for (int64_t r = 0; r < t.n_rows; r++) {
         int64_t c = first_column(l, t, r);
-        LT_TRY(lt_file_write_at(f.fd, f.path, lt_layout_at(l, t.row + r, t.column + c), (const char *)tile + (size_t)(r * t.n_columns + c) * each, (size_t)(t.n_columns - c) * each));
+        LT_TRY(lt_file_write_at(f.fd, f.path, lt_layout_at(l, t.row + r, t.column + c), (const char *)tile + (size_t)(r * t.n_columns + c) * each,
+                                (size_t)(t.n_columns - c) * each));
     }
     return has_image(l, t) ? write_image(l, f, t, tile, stripe) : LT_OK;
 }

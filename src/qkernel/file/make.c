@@ -58,7 +58,9 @@ static lt_status prepare(lt_file_run *r, const char *path)
     lt_gram *g = r->g;
     static const char *const ending[] = { "", ".tiles", ".part", ".part.tiles", ".part.states" };
     if (!r->opt.digest || strlen(r->opt.digest) != LT_GRAM_DIGEST_BYTES - 1) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: no digest; lt_gram_digest makes one");
-    if (r->opt.memory_bytes < 0 || r->opt.side < 0) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: memory_bytes is %lld and side %lld, expected 0 or more", (long long)r->opt.memory_bytes, (long long)r->opt.side);
+    if (r->opt.memory_bytes < 0 || r->opt.side < 0)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: memory_bytes is %lld and side %lld, expected 0 or more", (long long)r->opt.memory_bytes,
+                       (long long)r->opt.side);
     LT_TRY(lt_gram_check_rows(g, "X", r->x));
     if (r->y) LT_TRY(lt_gram_check_rows(g, "Y", r->y));
     LT_TRY(check_kernel(r));

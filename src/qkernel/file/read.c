@@ -67,7 +67,8 @@ static lt_status read_table(lt_gram_file *f)
     LT_TRY(s);
     lt_layout l = lt_table_layout(&f->head);
     if (l.n != f->layout.n || l.m != f->layout.m || l.packed != f->layout.packed || l.f32 != f->layout.f32)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: is of a matrix of %lld x %lld%s, which %s is not: remove it", t.path, (long long)l.n, (long long)l.m, l.packed ? ", packed" : "", f->path);
+        return LT_FAIL(LT_ERR_FORMAT, "%s: is of a matrix of %lld x %lld%s, which %s is not: remove it", t.path, (long long)l.n, (long long)l.m,
+                       l.packed ? ", packed" : "", f->path);
     l.head = f->layout.head;
     f->layout = l;
     return LT_OK;

@@ -64,7 +64,8 @@ static lt_status check_head(const char *path, const lt_tile_head *h)
     if (h->flags & PACKED && !(h->flags & HALF)) return not_one(path, "its sizes make no sense");
     if (h->side > LT_MAX(h->n, h->m)) return not_one(path, "its sizes make no sense");
     lt_layout l = lt_table_layout(h);
-    if (ceil((double)h->n / (double)h->side) * ceil((double)h->m / (double)h->side) > (double)most) return not_one(path, "its sizes make no sense"); /* their number would overflow */
+    /* their number would overflow */
+    if (ceil((double)h->n / (double)h->side) * ceil((double)h->m / (double)h->side) > (double)most) return not_one(path, "its sizes make no sense");
     return h->tiles == lt_layout_tiles(&l) ? LT_OK : not_one(path, "its sizes make no sense");
 }
 
@@ -91,7 +92,8 @@ lt_status lt_table_read(lt_open_file f, lt_tile_head *h, lt_tile_entry **entries
     LT_TRY(lt_file_read_at(f.fd, f.path, 0, h, sizeof *h));
     LT_TRY(check_head(f.path, h));
     if ((uint64_t)st.st_size != LT_TABLE_HEAD + (uint64_t)h->tiles * sizeof(lt_tile_entry)) {
-        snprintf(why, sizeof why, "it has %lld bytes, its %lld tiles take %lld", (long long)st.st_size, (long long)h->tiles, (long long)(LT_TABLE_HEAD + h->tiles * (int64_t)sizeof(lt_tile_entry)));
+        snprintf(why, sizeof why, "it has %lld bytes, its %lld tiles take %lld", (long long)st.st_size, (long long)h->tiles,
+                 (long long)(LT_TABLE_HEAD + h->tiles * (int64_t)sizeof(lt_tile_entry)));
         return not_one(f.path, why);
     }
     lt_tile_entry *e = lt_malloc((size_t)h->tiles * sizeof *e);

@@ -40,7 +40,8 @@ static lt_status alignment(const double *K, int64_t n, const int32_t *label, int
     if (centred) s = lt_gram_center(C, n, means, &mean);
     if (!s && centred) s = lt_gram_center(T, n, means, &mean);
     double length_K = sqrt(dot(C, C, n * n)), length_T = sqrt(dot(T, T, n * n));
-    if (!s && !(length_K > 0 && length_T > 0)) s = LT_FAIL(LT_ERR_NUMERIC, "loss: the kernel or the labels are constant, and have no %s", centred ? "centred alignment" : "alignment");
+    if (!s && !(length_K > 0 && length_T > 0))
+        s = LT_FAIL(LT_ERR_NUMERIC, "loss: the kernel or the labels are constant, and have no %s", centred ? "centred alignment" : "alignment");
     double a = s ? 0 : dot(C, T, n * n) / (length_K * length_T);
     for (int64_t i = 0; !s && dK && i < n * n; i++) dK[i] = -(T[i] / (length_K * length_T) - a * C[i] / (length_K * length_K));
     *value = -a;

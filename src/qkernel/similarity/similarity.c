@@ -158,7 +158,8 @@ static void report_projected(lt_gram_filling *f, double gamma, int64_t states_ns
     lt_gram *g = f->g;
     double total = 1e-9 * (double)(lt_clock_ns() - start);
     char circuit[400];
-    g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = lt_device_kind(g->dev), .devices = 1, .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
+    g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = lt_device_kind(g->dev), .devices = 1,
+                              .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
                               .n = f->x->n, .m = f->out.n_columns, .n_qubits = g->circuit.q, .threads = lt_pool_threads(g->pool),
                               .states_seconds = 1e-9 * (double)states_ns, .product_seconds = total - 1e-9 * (double)states_ns, .total_seconds = total,
                               .pairs = f->y ? f->x->n * f->y->n : f->x->n * (f->x->n + 1) / 2, .states_built = f->x->n + (f->y ? f->y->n : 0) };

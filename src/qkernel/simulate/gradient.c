@@ -435,7 +435,8 @@ static lt_status check(const lt_gram *h, const lt_rows *x, const double *loss, c
     if (!h->program) return LT_FAIL(LT_ERR_UNSUPPORTED, "gradient: the handle is not of a circuit; basic and strong layers are --map basic and strong");
     if (h->program->circuit->n_weights && !dw) return LT_FAIL(LT_ERR_ARGUMENT, "gradient: no place for the %lld derivatives by weights", (long long)h->program->circuit->n_weights);
     if (h->similarity.kind == LT_SIMILARITY_PROJECTED || h->similarity.shots || h->similarity.depolarizing > 0)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "gradient: of exact fidelities and real parts, not of %s", h->similarity.shots ? "draws" : h->similarity.depolarizing > 0 ? "noisy kernels" : "projected kernels");
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "gradient: of exact fidelities and real parts, not of %s",
+                       h->similarity.shots ? "draws" : h->similarity.depolarizing > 0 ? "noisy kernels" : "projected kernels");
     if (dx && h->program->circuit->amplitudes) return LT_FAIL(LT_ERR_UNSUPPORTED, "gradient: by x of states that begin as x itself");
     return lt_compiled_check_rows(h->program, "X", x);
 }

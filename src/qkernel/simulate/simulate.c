@@ -49,7 +49,8 @@ lt_simulator lt_simulator_of(const lt_compiled *p, lt_isa isa, lt_gram_float typ
                        .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
     for (int i = 0; i < p->n_factors; i++)
         for (int32_t a = 0; a < p->factor[i].n_passes; a++)
-            if (p->factor[i].pass[a].kind == LT_STATE_PASS_PERMUTE || (p->keep_weights && p->factor[i].pass[a].back.low)) m.n_buffers = 2; /* gradients undo rings of products too */
+            /* gradients undo rings of products too */
+            if (p->factor[i].pass[a].kind == LT_STATE_PASS_PERMUTE || (p->keep_weights && p->factor[i].pass[a].back.low)) m.n_buffers = 2;
     sizes z = sizes_of(&m);
     m.state_bytes = aligned((2 * (size_t)m.loops->lanes * m.element) << p->widest);
     m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + z.table + z.coef + z.x + z.value + 3 * z.angle + z.scratch;

@@ -41,7 +41,8 @@ lt_status lt_qsvm_decide_pairs(lt_qsvm *q, lt_qsvm_machine which, const lt_rows 
     double *rows;
     LT_TRY(lt_prepare_rows(q->opt.precomputed ? "the kernel" : "X", x, q->prepare.n_features, &rows));
     double *z = lt_malloc((size_t)(LT_MIN(x->n, BLOCK) * (q->prepare.n_outputs + d->n_support)) * sizeof *z);
-    decision_job j = { q, d, lt_qsvm_row_kernel(q, which == LT_QSVM_QUANTUM ? q->gram : NULL), { d->n_support, q->info.n_classes, d->width, d->coefficient, d->bias, d->class_of } };
+    decision_job j = { q, d, lt_qsvm_row_kernel(q, which == LT_QSVM_QUANTUM ? q->gram : NULL),
+                       { d->n_support, q->info.n_classes, d->width, d->coefficient, d->bias, d->class_of } };
     j.kernel.gamma = q->info.machine[which].gamma;
     lt_status s = z ? LT_OK : LT_ERR_MEMORY;
     for (int64_t i = 0; !s && i < x->n; i += BLOCK)
@@ -54,7 +55,8 @@ lt_status lt_qsvm_decide_pairs(lt_qsvm *q, lt_qsvm_machine which, const lt_rows 
 lt_status lt_qsvm_decide(lt_qsvm *q, lt_qsvm_machine which, const lt_rows *x, double *decision)
 {
     if (q && q->fitted && q->info.n_machines > 1)
-        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld classes have %lld machines, one for each pair: use lt_qsvm_decide_pairs", (long long)q->info.n_classes, (long long)q->info.n_machines);
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld classes have %lld machines, one for each pair: use lt_qsvm_decide_pairs",
+                       (long long)q->info.n_classes, (long long)q->info.n_machines);
     return lt_qsvm_decide_pairs(q, which, x, decision);
 }
 

@@ -42,7 +42,8 @@ static lt_status count_qubits(const lt_qsvm *q, int64_t n_features, int64_t *out
     int64_t asked = q->opt.circuit ? q->opt.circuit->n_features : q->opt.weights.data ? q->opt.weights.n_qubits : q->opt.n_qubits;
     if (q->opt.circuit && asked == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the circuit has no features: its kernel would be the same for all rows");
     if (q->opt.circuit && q->opt.n_qubits && q->opt.n_qubits != asked)
-        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld qubits asked for, but the circuit has %lld features, and rows are reduced to these", (long long)q->opt.n_qubits, (long long)asked);
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld qubits asked for, but the circuit has %lld features, and rows are reduced to these",
+                       (long long)q->opt.n_qubits, (long long)asked);
     if (q->opt.circuit && asked > n_features)
         return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the circuit has %lld features, but rows have %lld", (long long)asked, (long long)n_features);
     *out = asked ? asked : LT_MIN(n_features, DEFAULT_QUBITS);
@@ -337,7 +338,8 @@ lt_status lt_qsvm_fit_targets(lt_qsvm *q, const lt_rows *x, const lt_qsvm_target
         return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: feature_names are not %lld lines of text, one for each column of X", (long long)x->columns);
     LT_TRY(lt_prepare_rows(q->opt.precomputed ? "the kernel" : "X", x, x->columns, &rows));
     fit f = { .q = q, .x = rows, .n = x->n,
-              .targets = { q->opt.task, lt_qsvm_count_classes(&q->opt), q->opt.task == LT_QSVM_CLASSIFY ? own.label : NULL, q->opt.task == LT_QSVM_REGRESS ? own.value : NULL, own.weight } };
+              .targets = { q->opt.task, lt_qsvm_count_classes(&q->opt), q->opt.task == LT_QSVM_CLASSIFY ? own.label : NULL,
+                           q->opt.task == LT_QSVM_REGRESS ? own.value : NULL, own.weight } };
     lt_span span = lt_trace_span_begin("qsvm");
     lt_status s = (f.y = lt_calloc((size_t)LT_MAX(1, x->n), 1)) ? LT_OK : LT_ERR_MEMORY;
     if (!s) s = check_rows(q, &f, x->columns);

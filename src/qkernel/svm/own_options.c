@@ -48,7 +48,8 @@ static lt_status check_task(const lt_qsvm_options *opt)
     if (!classify && opt->select) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: select compares F1 of classes, and the task is %s", task);
     if (!classify && opt->class_weights) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: class_weights are of classes, and the task is %s", task);
     if (!two && opt->tune_threshold) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: tune_threshold is for two classes");
-    if (!two && (opt->class_weight[0] != 1 || opt->class_weight[1] != 1)) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: weight-0 and weight-1 are of two classes; class weights of several go by their names");
+    if (!two && (opt->class_weight[0] != 1 || opt->class_weight[1] != 1))
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: weight-0 and weight-1 are of two classes; class weights of several go by their names");
     if (opt->task != LT_QSVM_ONE_CLASS) return LT_OK;
     if (opt->C > 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: one-class has no C: nu says how many rows may lie outside");
     if (opt->compare_rbf) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: compare_rbf compares scores on held-out rows, and one-class has none");
@@ -142,7 +143,8 @@ static lt_status copy_circuit(lt_qsvm *q, const lt_qsvm_options *opt)
         q->opt.similarity = &q->similarity;
     }
     if (!opt->circuit_weights) return LT_OK;
-    if (opt->n_circuit_weights < 0 || opt->n_circuit_weights > INT64_C(1) << 32) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld weights of a circuit, expected 0 or more", (long long)opt->n_circuit_weights);
+    if (opt->n_circuit_weights < 0 || opt->n_circuit_weights > INT64_C(1) << 32)
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld weights of a circuit, expected 0 or more", (long long)opt->n_circuit_weights);
     q->opt.circuit_weights = copy(opt->circuit_weights, (size_t)opt->n_circuit_weights * sizeof(double));
     return q->opt.circuit_weights ? LT_OK : LT_ERR_MEMORY;
 }

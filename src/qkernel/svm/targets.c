@@ -29,7 +29,8 @@ static lt_status check_labels(lt_qsvm *q, const lt_targets *t, int64_t n)
     memset(q->class_counts, 0, (size_t)t->n_classes * sizeof *q->class_counts);
     for (int64_t i = 0; i < n; i++) {
         if (t->label[i] < 0 || t->label[i] >= t->n_classes)
-            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the label of row %lld is %d, expected 0 %s %lld", (long long)i, t->label[i], t->n_classes == 2 ? "or" : "to", (long long)t->n_classes - 1);
+            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the label of row %lld is %d, expected 0 %s %lld", (long long)i, t->label[i],
+                           t->n_classes == 2 ? "or" : "to", (long long)t->n_classes - 1);
         q->class_counts[t->label[i]]++;
     }
     for (int c = 0; c < 2; c++) q->info.n_class[c] = q->class_counts[c];

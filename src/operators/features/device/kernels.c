@@ -136,7 +136,8 @@ void lt_feature_tables_fill(const lt_field_plan *p, void *const table[LT_FEATURE
 void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out)
 {
     const struct { const char *name; long long value; } constant[] = {
-        { "G", s->grid }, { "FACTOR_A", s->factor_a }, { "FACTOR_B", s->factor_b }, { "REALIZATIONS", s->realizations }, { "STATE_STRIDE", lt_state_stride(s->realizations, s->grid) }, { "THREADS", s->threads },
+        { "G", s->grid }, { "FACTOR_A", s->factor_a }, { "FACTOR_B", s->factor_b }, { "REALIZATIONS", s->realizations },
+        { "STATE_STRIDE", lt_state_stride(s->realizations, s->grid) }, { "THREADS", s->threads },
         { "ROWS", s->rows }, { "COLUMNS", s->columns }, { "RADIUS", s->radius }, { "SCALES", s->scales }, { "ENTROPY_BINS", s->entropy_bins },
         { "MI_BINS", s->mi_bins }, { "LIST", s->list }, { "SLICES_BYTES", (long long)s->shared_bytes[SLICES] },
         { "PLANES_BYTES", (long long)s->shared_bytes[PLANES] }, { "RECORDS_BYTES", (long long)s->shared_bytes[RECORDS] } };

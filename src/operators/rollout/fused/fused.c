@@ -580,7 +580,9 @@ lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, 
         void *job = memory_at(f, l->job_at);
         if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
         else if (l->kind == LAUNCH_PROJECT && f->style.mma) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state) } }));
-        else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next, any(end.t), end.failed } }));
+        else if (l->kind == LAUNCH_OUTPUT)
+            LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next,
+                                                                             any(end.t), end.failed } }));
         else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
     }
     return LT_OK;

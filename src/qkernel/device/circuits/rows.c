@@ -51,7 +51,8 @@ static void add_adjoint(lt_builder *b, unsigned cores, lt_gram_kernels *k)
     lt_text_part(t, lt_text_sweep_job_h);
     lt_text_part(t, lt_text_lambda_cu);
     lt_kernel_key adjoint = key_of("circuit sweep back", "adjoint", side_by_side * cores, 1u << (k->chunk_bits - 4), shared);
-    lt_kernel_key sums = key_of("circuit slopes", "adjoint_sums", 8 * cores, STATES_THREADS, 0), weights = key_of("circuit overlaps", "lambda_weights", 8 * cores, STATES_THREADS, 0);
+    lt_kernel_key sums = key_of("circuit slopes", "adjoint_sums", 8 * cores, STATES_THREADS, 0),
+        weights = key_of("circuit overlaps", "lambda_weights", 8 * cores, STATES_THREADS, 0);
     lt_kernel_key lambda = key_of("circuit lambda", "lambda_states", 8 * cores, STATES_THREADS, 0);
     lt_builder_add(b, chunks, &adjoint, &k->adjoint);
     lt_builder_add(b, t, &sums, &k->adjoint_sums);
@@ -77,7 +78,8 @@ void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_
     lt_text_part(t, lt_text_rows_job_h);
     lt_text_part(t, lt_text_sweep_job_h);
     lt_text_part(t, lt_text_coefficients_cu);
-    lt_kernel_key coefficients = key_of("circuit coefficients", "coefficients", 8 * cores, STATES_THREADS, 0), vectors = key_of("circuit wires", "wire_vectors", 8 * cores, STATES_THREADS, 0);
+    lt_kernel_key coefficients = key_of("circuit coefficients", "coefficients", 8 * cores, STATES_THREADS, 0),
+        vectors = key_of("circuit wires", "wire_vectors", 8 * cores, STATES_THREADS, 0);
     if (q->method != LT_GRAM_STATES) {
         lt_builder_add(b, t, &vectors, &k->wire_numbers);
         return;
@@ -195,7 +197,8 @@ static lt_status upload_values(lt_row_maker *m, const lt_rows *x, int64_t first,
     const size_t row_bytes = (size_t)width * sizeof(double);
     LT_TRY(lt_device_block_reserve(m->dev, &m->x, LT_MAX((size_t)1, (size_t)n * row_bytes), "gram features"));
     if (width == 0) return LT_OK;
-    if (row_bytes > m->upload.slot_bytes) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: %lld different angles are more than a device takes for a row: give --device cpu", (long long)width);
+    if (row_bytes > m->upload.slot_bytes)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: %lld different angles are more than a device takes for a row: give --device cpu", (long long)width);
     m->sent_bytes += (int64_t)((size_t)n * row_bytes);
     LT_TRY(lt_row_maker_sent(m));
     if (m->timed) LT_TRY(lt_event_record(m->sent[0], m->stream));

@@ -29,7 +29,8 @@ typedef struct lt_svm {        /* plain data; zero-initialised is empty */
     void          *nodes;      /* LIBSVM's form of K */
 } lt_svm;
 
-/* What auto stands for, LIBSVM where it is built in (decision 38); smo for whatever is not classification, and with weights (decision 270); LT_ERR_UNSUPPORTED for LIBSVM in a build without. */
+/* What auto stands for, LIBSVM where it is built in (decision 38); smo for whatever is not classification, and with weights (decision 270);
+   LT_ERR_UNSUPPORTED for LIBSVM in a build without. */
 lt_status lt_svm_resolve(lt_svm_solver asked, int64_t max_iterations, lt_svm_solver *out);
 lt_status lt_svm_resolve_for(const lt_svm *s, lt_svm_solver asked, lt_svm_solver *out);
 
