@@ -161,6 +161,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
     CLI_TRY(s);
+    const char *folder = m->frames || (m->video && !info.video) ? frames : NULL; /* frames stand in for a video without ffmpeg */
     if (info.note[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.note);
     if (c->json) {
         lt_json_field_int(c->json, "frames", info.frames);
@@ -168,6 +169,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
         lt_json_field_int(c->json, "width", info.width);
         lt_json_field_int(c->json, "height", info.height);
         lt_json_field_string(c->json, "video", info.video ? video : NULL);
+        lt_json_field_string(c->json, "folder", folder);
         lt_json_field_string(c->json, "note", info.note);
         return LT_OK;
     }
@@ -176,7 +178,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
     if (o->verbose) printf("colours %s, %d cells to a row, every %lld-th of %lld steps\n", lt_color_norm_names()[m->norm], m->shown + m->n_aggregates,
                            (long long)m->stride, (long long)m->steps);
     if (info.video) printf("%s\n", video);
-    if (m->frames) printf("%s\n", frames);
+    if (folder) printf("%s\n", folder);
     return LT_OK;
 }
 

@@ -38,6 +38,10 @@ while at < len(data):
 assert names[:4] == [b"IHDR", b"acTL", b"fcTL", b"IDAT"] and names[-1] == b"IEND", names[:5]
 assert frames == names.count(b"fcTL") == 6 and sequence == list(range(len(sequence))), (frames, sequence)
 EOF
+# Without ffmpeg frames stand in for a video, and where they are is a result, not a remark
+(PATH=/nowhere; exec "$lathe" visualize-dataset "$work/a.h5" --output "$work/u.mp4" --n-operators 2 --steps 6 --size 32x32 --quiet) >"$work/out" 2>"$work/err" && got=0 || got=$?
+[ "$got" -eq 0 ] && [ -e "$work/u_frames/frame_00005.png" ] || fail "no ffmpeg: status $got: $(cat "$work/err")"
+says out "u_frames"
 # No room: nothing is left, and a file that was there stays
 cp "$work/v.png" "$work/w.png"
 (ulimit -f 4; exec "$lathe" visualize-dataset "$work/a.h5" --output "$work/w.png" --n-operators 3 --steps 12 --size 128x128) >"$work/out" 2>"$work/err" && got=0 || got=$?

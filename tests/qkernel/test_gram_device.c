@@ -11,6 +11,8 @@
 #include "qkernel/device/parts.h"
 #include "qkernel/tuning.h"
 
+#include <unistd.h>
+
 enum { MAX_N = 700, MAX_Q = 15, MAX_LAYERS = 3 };
 static double x[MAX_N * MAX_Q], y[MAX_N * MAX_Q], weights[MAX_LAYERS * MAX_Q * 3];
 static double near[MAX_N * MAX_N], far[MAX_N * MAX_N];
@@ -542,7 +544,28 @@ LT_TEST(plans_of_matrices_larger_than_the_device)
     LT_CHECK_FAILS(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }), LT_ERR_MEMORY, "bring it to the host");
 }
 
-/* Timed once, stored, found again by another handle. */
+/* What a matrix in a file says that it was made by. */
+static void make_in_file(lt_device *dev, const setup *s, lt_gram_file_info *info)
+{
+    lt_gram *g;
+    char path[] = "/tmp/lathe-gram-device-XXXXXX", file[64], digest[LT_GRAM_DIGEST_BYTES];
+    lt_rows X = { x, LT_F64, s->n, s->q, 0 };
+    lt_weights w = { weights, s->layers, s->q };
+    lt_gram_file_options o = lt_gram_file_defaults();
+    LT_CHECK(mkdtemp(path) != NULL);
+    snprintf(file, sizeof file, "%s/K.npy", path);
+    LT_CHECK_OK(lt_gram_create(dev, &s->opt, &w, &g));
+    LT_CHECK_OK(lt_gram_digest(&s->opt, &w, &X, NULL, digest));
+    o.digest = digest;
+    LT_CHECK_OK(lt_gram_fill_file(g, &X, NULL, file, &o, info));
+    lt_gram_destroy(g);
+    (void)unlink(file);
+    snprintf(file, sizeof file, "%s/K.npy.tiles", path);
+    (void)unlink(file);
+    LT_CHECK(rmdir(path) == 0);
+}
+
+/* Timed once, stored, found again by another handle. Files tell it apart, since sums are cut by the depth of tiles: ranks and resumed runs must have the same. */
 LT_TEST(shapes_are_tuned_and_stored)
 {
     bool computes;
@@ -562,6 +585,16 @@ LT_TEST(shapes_are_tuned_and_stored)
     LT_CHECK(!lt_gram_stored_shape(dev, 25, LT_GRAM_FLOAT64, &shape));
     setup s = usual(300, 0, 6, 2);
     compare(&s, "tuned");
+    lt_gram_file_info info = { .size = sizeof info };
+    char depth[32];
+    snprintf(depth, sizeof depth, ", tuned depth %d", shape.depth);
+    s.opt.method = LT_GRAM_STATES;
+    s.opt.autotune = true;
+    make_in_file(dev, &s, &info);
+    LT_CHECK(strstr(info.kind, depth) != NULL);
+    s.opt.autotune = false;
+    make_in_file(dev, &s, &info);
+    LT_CHECK(info.kind[0] && !strstr(info.kind, "tuned"));
 }
 
 LT_TEST(states_are_those_of_the_cpu)
