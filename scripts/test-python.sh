@@ -1,11 +1,11 @@
 #!/bin/sh
 # Prints the Python that tests use: $LATHE_TEST_PYTHON, or one in an environment of its own outside the clone, made once, used again and
 # completed when something is missing. NumPy and h5py are needed; without them tests in Python are skipped. SciPy, scikit-learn, pandas, Pyomo, PyArrow, Zarr, xarray,
-# mypy, JAX and PyTorch are wanted: what cannot be had is named on standard error, and the tests that need it say that they are skipped.
+# mypy, JAX, PennyLane, Qiskit and PyTorch are wanted: what cannot be had is named on standard error, and the tests that need it say that they are skipped.
 # PyTorch takes a download of 0.5 GB; LATHE_TEST_TORCH=0 leaves it out. SPDX-License-Identifier: BSD-3-Clause
 set -u
 needed="numpy h5py"
-wanted="scipy scikit-learn pandas jax pyomo pyarrow zarr xarray mypy"
+wanted="scipy scikit-learn pandas jax pyomo pyarrow zarr xarray mypy pennylane qiskit"
 torch_needs="filelock typing_extensions sympy networkx jinja2 fsspec"
 here=$(dirname "$0")
 found() { printf '%s\n' "$1"; exit 0; }

@@ -1,9 +1,12 @@
 """Gram matrices of quantum feature maps: K_ij = |<psi(x_i)|psi(y_j)>|^2."""
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from . import _core
+from .circuits import circuit_of, described, waits
 from .errors import ArgumentError, ShapeError
 from .progress import bar
 
@@ -17,7 +20,7 @@ def gram(X, Y=None, *, weights=None, map=None, circuit=None, device="auto", prog
 
     weights: layers by qubits (by 3 for ``entangler="strong"``). options by name: ``lathe.options("gram")`` lists them.
     map: a named map instead of layers, with its arguments by name: ``map="zz", reps=2, entanglement="linear"``, or as one text, ``map="zz(reps=2)"``;
-    circuit: OpenQASM, a text or the name of a file. Both take ``similarity=``, ``gamma=``, ``shots=`` with ``seed=``, and ``depolarizing=``; weights are those of the map or circuit.
+    circuit: OpenQASM, a text or the name of a file; a circuit of Qiskit; a function f(x) or f(x, w), a QNode or a tape of PennyLane (docs/circuits.md). Both take ``similarity=``, ``gamma=``, ``shots=`` with ``seed=``, and ``depolarizing=``; weights are those of the map or circuit.
     progress: True for a bar, or a function of pairs done and in all; False from it ends the computation.
     Ctrl-C ends it too; KeyboardInterrupt has as its ``partial`` the matrix so far, with zeros where nothing was computed yet, and the counts.
 
@@ -70,12 +73,16 @@ class QuantumKernel:
             raise ArgumentError("map and circuit both name a circuit: expected one of them")
         if self._is_circuit():
             self._split()
-            if circuit is not None:
+            if not self._waits():
                 self._handle()
         elif weights is None:
             raise ArgumentError("weights of the layers are missing; a map or a circuit may have none")
         else:
             self._handle()
+
+    def _waits(self):
+        """Whether there is no circuit before the number of features is known."""
+        return self.map is not None or self.circuit is not None and waits(self.circuit)
 
     def _is_circuit(self):
         return self.map is not None or self.circuit is not None
@@ -91,9 +98,12 @@ class QuantumKernel:
         return options, similarity, others
 
     def _make_circuit(self, features):
+        if self.circuit is not None and not isinstance(self.circuit, (str, os.PathLike)):
+            return circuit_of(self.circuit, features, self.weights)
         if self.circuit is not None:
-            text = self.circuit if "\n" in self.circuit or ";" in self.circuit else open(self.circuit, encoding="utf-8").read()
-            return _core.Circuit.from_qasm(text, "circuit" if text is self.circuit else self.circuit)
+            given = os.fspath(self.circuit)
+            text = given if "\n" in given or ";" in given else open(given, encoding="utf-8").read()
+            return _core.Circuit.from_qasm(text, "circuit" if text is given else given)
         layers = len(self.weights) if self.weights is not None and self.weights.ndim > 1 else 0
         return _core.Circuit.from_map(map_text(self.map, self._split()[2]), features, layers)
 
@@ -102,9 +112,9 @@ class QuantumKernel:
             if self._gram is None:
                 self._gram = _core.Gram(self.weights, self.options, self.device)
             return self._gram
-        if self._gram is None or (self.map is not None and features is not None and features != self._circuit.info["features"]):
-            if self.map is not None and features is None:
-                raise ArgumentError("a map knows its wires from the first X: nothing was computed yet")
+        if self._gram is None or (self._waits() and features is not None and features != self._circuit.info["features"]):
+            if self._waits() and features is None:
+                raise ArgumentError(f"a {'map' if self.map is not None else 'function'} knows its wires from the first X: nothing was computed yet")
             self._circuit = self._make_circuit(features)
             options, similarity, _ = self._split()
             weights = np.zeros(0) if self.weights is None else self.weights
@@ -113,7 +123,7 @@ class QuantumKernel:
         return self._gram
 
     def _for(self, X):
-        return self._handle(np.shape(X)[1] if self.map is not None and np.ndim(X) == 2 else None)
+        return self._handle(np.shape(X)[1] if self._waits() and np.ndim(X) == 2 else None)
 
     def qasm(self) -> str:
         """The circuit as OpenQASM 3; of a map after its first matrix."""
@@ -160,7 +170,7 @@ class QuantumKernel:
 
     def is_ready(self) -> bool:
         """Whether there is something that ``info`` can speak of: a map knows its wires from its first matrix."""
-        return self._gram is not None or self.map is None
+        return self._gram is not None or not self._waits()
 
     def get_params(self, deep=True) -> dict:
         """As scikit-learn asks for them; those left at their defaults are not listed."""
@@ -184,7 +194,7 @@ class QuantumKernel:
     def __repr__(self):
         options = "".join(f", {k}={v!r}" for k, v in self.options.items())
         if self._is_circuit():
-            return f"QuantumKernel({f'map={self.map!r}' if self.map is not None else 'a circuit in OpenQASM'}{options})"
+            return f"QuantumKernel({f'map={self.map!r}' if self.map is not None else described(self.circuit)}{options})"
         layers, qubits = self.weights.shape[:2]
         return f"QuantumKernel({qubits} qubits, {layers} layers{options})"
 

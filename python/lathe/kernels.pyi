@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-def gram(X: ArrayLike, Y: ArrayLike | None = None, *, weights: ArrayLike | None = None, map: str | None = None, circuit: str | None = None, device: str = "auto",
+def gram(X: ArrayLike, Y: ArrayLike | None = None, *, weights: ArrayLike | None = None, map: str | None = None, circuit: Any = None, device: str = "auto",
          progress: bool | Callable[[int, int], Any] | None = None, **options: Any) -> NDArray[np.floating]: ...
 
 class QuantumKernel:
     weights: NDArray[np.float64] | None
     map: str | None
-    circuit: str | None
+    circuit: Any
     device: str
     options: dict[str, Any]
-    def __init__(self, weights: ArrayLike | None = None, *, map: str | None = None, circuit: str | None = None, device: str = "auto", **options: Any) -> None: ...
+    def __init__(self, weights: ArrayLike | None = None, *, map: str | None = None, circuit: Any = None, device: str = "auto", **options: Any) -> None: ...
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None, *, progress: bool | Callable[[int, int], Any] | None = None) -> NDArray[np.floating]: ...
     def evaluate(self, X: ArrayLike, Y: ArrayLike | None = None, *, progress: bool | Callable[[int, int], Any] | None = None) -> NDArray[np.floating]: ...
     def gradient(self, X: ArrayLike, dK: ArrayLike, *, wrt_x: bool = False) -> Any: ...
