@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 
@@ -32,6 +33,9 @@ static bool breaks(void) { return error_number != EINTR && fails(); }
 /* A file system that cannot rename without replacing. */
 static bool renames_replace;
 static bool lacks_call(void) { return renames_replace && (errno = EINVAL); }
+/* Signals that were held back while the last lock was taken. */
+static sigset_t blocked_at_lock;
+static void notes_signals(void) { sigprocmask(SIG_SETMASK, NULL, &blocked_at_lock); }
 static size_t part(size_t n) { return in_parts && n > 1 ? 1 + n / 3 : n; }
 
 #define WRAP(type, name, parameters, arguments, when) \
@@ -42,7 +46,7 @@ static size_t part(size_t n) { return in_parts && n > 1 ? 1 + n / 3 : n; }
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, part(n)), fails())
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, part(n), at), fails())
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, part(n), at), fails())
-WRAP(int, flock, (int fd, int how), (fd, how), fails())
+WRAP(int, flock, (int fd, int how), (fd, how), (notes_signals(), fails()))
 WRAP(int, fsync, (int fd), (fd), breaks())
 WRAP(int, fstat, (int fd, struct stat *out), (fd, out), breaks())
 WRAP(int, rename, (const char *from, const char *to), (from, to), breaks())
@@ -308,6 +312,17 @@ LT_TEST(a_new_folder_where_renames_replace)
     LT_CHECK_FAILS(lt_atomic_folder_commit(&f), LT_ERR_IO, "cannot rename into place: File exists");
     LT_CHECK_EQ_INT(scratch_count(path), 0);
     renames_replace = false;
+}
+
+/* One that came between the making of a temporary file and its being listed would leave it. */
+LT_TEST(signals_wait_while_a_temporary_file_is_made)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ, SIGPIPE };
+    sigset_t after;
+    LT_CHECK_OK(write_whole(scratch("held")));
+    for (size_t i = 0; i < LT_LEN(ends); i++) LT_CHECK(sigismember(&blocked_at_lock, ends[i]) == 1);
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    for (size_t i = 0; i < LT_LEN(ends); i++) LT_CHECK(sigismember(&after, ends[i]) == 0);
 }
 
 /* An entry that cannot be kept or read is one that is not there. */
