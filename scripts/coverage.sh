@@ -6,6 +6,7 @@ build=$1
 cd "$build"
 # gcov -b prints "File 'x'", "Lines executed:P% of N", "Branches executed:…", "Taken at least once:P% of N" for each source.
 find src cli -name '*.gcda' -exec gcov -b -n -s "$OLDPWD" -r {} + 2>/dev/null | awk '
+    /^(Calls executed|No calls)/ { ours = 0 } # the last of a file: the sum of all may follow
     /^File / { file = $2; gsub(/\x27/, "", file); sub(/^(\.\.\/)+/, "", file); ours = file ~ /^(src|cli)\// && file ~ /\.c$/ && !(file in lines) }
     /^Lines executed:/ && ours { split($0, part, /[:% ]+/); lines[file] = part[5]; hit[file] = part[5] * part[3] / 100 }
     /^Taken at least once:/ && ours { split($0, part, /[:% ]+/); branches[file] = part[7]; taken[file] = part[7] * part[5] / 100 }

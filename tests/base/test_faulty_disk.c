@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/files/folder.h"
 #include "base/scratch.h"
 #include "base/status.h"
 #include "lathe/csv.h"
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 
@@ -28,6 +30,12 @@ static bool fails(void)
 }
 /* Calls that a signal never interrupts are passed over in that mode. */
 static bool breaks(void) { return error_number != EINTR && fails(); }
+/* A file system that cannot rename without replacing. */
+static bool renames_replace;
+static bool lacks_call(void) { return renames_replace && (errno = EINVAL); }
+/* Signals that were held back while the last lock was taken. */
+static sigset_t blocked_at_lock;
+static void notes_signals(void) { sigprocmask(SIG_SETMASK, NULL, &blocked_at_lock); }
 static size_t part(size_t n) { return in_parts && n > 1 ? 1 + n / 3 : n; }
 
 #define WRAP(type, name, parameters, arguments, when) \
@@ -38,13 +46,15 @@ static size_t part(size_t n) { return in_parts && n > 1 ? 1 + n / 3 : n; }
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, part(n)), fails())
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, part(n), at), fails())
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, part(n), at), fails())
-WRAP(int, flock, (int fd, int how), (fd, how), fails())
+WRAP(int, flock, (int fd, int how), (fd, how), (notes_signals(), fails()))
 WRAP(int, fsync, (int fd), (fd), breaks())
 WRAP(int, fstat, (int fd, struct stat *out), (fd, out), breaks())
 WRAP(int, rename, (const char *from, const char *to), (from, to), breaks())
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), breaks())
 WRAP(int, msync, (void *at, size_t n, int how), (at, n, how), breaks())
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), breaks())
+WRAP(int, syncfs, (int fd), (fd), breaks())
+WRAP(int, renameat2, (int from_folder, const char *from, int to_folder, const char *to, unsigned how), (from_folder, from, to_folder, to, how), lacks_call() || breaks())
 WRAP(void *, mmap, (void *at, size_t n, int rights, int how, int fd, off_t from), (at, n, rights, how, fd, from), breaks())
 
 int __real_posix_fallocate(int fd, off_t at, off_t n);
@@ -160,8 +170,8 @@ static lt_status take_lock(const char *path)
     lt_file_lock lock;
     bool taken;
     LT_TRY(lt_file_lock_take(path, true, &lock, &taken));
-    LT_CHECK(taken);
-    lt_file_lock_release(&lock);
+    LT_CHECK(taken || error_number == EWOULDBLOCK);
+    if (taken) lt_file_lock_release(&lock);
     return LT_OK;
 }
 
@@ -172,6 +182,31 @@ static lt_status make_folders(const char *path)
     return lt_file_make_folders(below, 0700);
 }
 
+/* A folder with two files, one of them in a folder of its own. */
+static lt_status write_folder(const char *path)
+{
+    lt_atomic_folder f;
+    nftw(path, scratch_remove, 16, FTW_DEPTH | FTW_PHYS); /* of the call before */
+    LT_TRY(lt_atomic_folder_open(path, &f));
+    lt_status s = lt_atomic_folder_write(&f, "a/b", "text", 4);
+    if (!s) s = lt_atomic_folder_write(&f, "c", "", 0);
+    if (!s) return lt_atomic_folder_commit(&f);
+    lt_atomic_folder_cancel(&f);
+    return s;
+}
+
+/* What a killed writer of the same folder left. */
+static lt_status leave_folder(const char *path)
+{
+    char left[500];
+    snprintf(left, sizeof left, "%s.lathe-0.tmp", path);
+    mkdir(left, 0777);
+    strcat(left, "/a");
+    mkdir(left, 0777);
+    strcat(left, "/b");
+    return lt_file_write(left, "old", 3);
+}
+
 /* ---- Each call of each ------------------------------------------------------------------------------------- */
 typedef struct act { const char *name; lt_status (*run)(const char *path), (*before)(const char *path); bool beside; } act;
 
@@ -180,7 +215,7 @@ static const act acts[] = { /* beside: leaves no file, or one of another kind */
     { "csv", write_csv, NULL, false }, { "texts", write_texts, NULL, false }, { "mapped", write_mapped, NULL, false },
     { "replace", write_npy, write_whole, false }, { "read_npy", read_npy, write_npy, true }, { "info", read_npy_info, write_npy, true },
     { "read_npz", read_npz, write_npz, true }, { "read_texts", read_texts, write_texts, true }, { "read_csv", read_csv, write_numbers, true }, { "at", write_at, write_whole, true }, { "lock", take_lock, NULL, true },
-    { "folders", make_folders, NULL, true },
+    { "folders", make_folders, NULL, true }, { "folder", write_folder, NULL, false }, { "left folder", write_folder, leave_folder, true },
 };
 
 static lt_status run_with(const act *a, const char *path, int at, int error, bool parts)
@@ -217,10 +252,11 @@ static void fail_each_call(const act *a, int error)
         if (error == EINTR && s) LT_TEST_FAIL("%s: interrupted at call %d: %s", a->name, at, lt_error_text());
         LT_CHECK_EQ_INT(lt_alloc_live(), live);
         LT_CHECK_EQ_INT(lt_test_open_files(), open_before);
+        if (a->run == write_folder) LT_CHECK_OK(write_folder(path)); /* and takes away what may be left: nobody holds it */
         check_folder(a, folder, s != LT_OK && !a->before);
         if (reached) continue;
         LT_CHECK_OK(s);
-        if (error != EINTR && !n_failed) LT_TEST_FAIL("%s never failed", a->name);
+        if (error != EINTR && error != EWOULDBLOCK && !n_failed) LT_TEST_FAIL("%s never failed", a->name);
         return;
     }
     LT_TEST_FAIL("%s: more calls than were tried", a->name);
@@ -230,6 +266,8 @@ LT_TEST(every_call_that_fails_is_a_sentence)
 {
     for (size_t i = 0; i < LT_LEN(acts); i++) fail_each_call(&acts[i], EIO);
     for (size_t i = 0; i < LT_LEN(acts); i++) fail_each_call(&acts[i], ENOSPC);
+    for (size_t i = 0; i < LT_LEN(acts); i++) /* of a lock: somebody has it, who then removes the folder */
+        if (acts[i].run != write_folder) fail_each_call(&acts[i], EWOULDBLOCK);
 }
 
 LT_TEST(interruptions_change_nothing)
@@ -251,12 +289,40 @@ LT_TEST(parts_make_the_whole)
         if (a->before) LT_CHECK(!a->before(path) && !a->before(other));
         LT_CHECK_OK(run_with(a, path, 0, 0, false));
         LT_CHECK_OK(run_with(a, other, 0, 0, true));
-        if (a->run == make_folders) continue;
+        if (a->run == make_folders || a->run == write_folder) continue;
         LT_CHECK_OK(lt_file_read(path, 1 << 20, &want, &n_want));
         LT_CHECK_OK(lt_file_read(other, 1 << 20, &got, &n_got));
         if (n_got != n_want || memcmp(got, want, n_want)) LT_TEST_FAIL("%s: other bytes", a->name);
         lt_free(want), lt_free(got);
     }
+}
+
+LT_TEST(a_new_folder_where_renames_replace)
+{
+    char path[450];
+    struct stat st;
+    lt_atomic_folder f;
+    snprintf(path, sizeof path, "%s", scratch("replaced"));
+    renames_replace = true;
+    LT_CHECK_OK(write_folder(path));
+    LT_CHECK(!stat(path, &st) && S_ISDIR(st.st_mode));
+    nftw(path, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+    LT_CHECK_OK(lt_atomic_folder_open(path, &f));
+    LT_CHECK(!mkdir(path, 0777)); /* another process was first: an empty one would be replaced by a rename */
+    LT_CHECK_FAILS(lt_atomic_folder_commit(&f), LT_ERR_IO, "cannot rename into place: File exists");
+    LT_CHECK_EQ_INT(scratch_count(path), 0);
+    renames_replace = false;
+}
+
+/* One that came between the making of a temporary file and its being listed would leave it. */
+LT_TEST(signals_wait_while_a_temporary_file_is_made)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ, SIGPIPE };
+    sigset_t after;
+    LT_CHECK_OK(write_whole(scratch("held")));
+    for (size_t i = 0; i < LT_LEN(ends); i++) LT_CHECK(sigismember(&blocked_at_lock, ends[i]) == 1);
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    for (size_t i = 0; i < LT_LEN(ends); i++) LT_CHECK(sigismember(&after, ends[i]) == 0);
 }
 
 /* An entry that cannot be kept or read is one that is not there. */

@@ -60,6 +60,9 @@ LT_TEST(a_cancelled_folder_leaves_nothing)
     LT_CHECK(!exists(temporary) && !exists(below("cancelled", path)));
     LT_CHECK_FAILS(lt_atomic_folder_open(below("none/below/it", path), &f), LT_ERR_ARGUMENT, "cannot be made");
     LT_CHECK_FAILS(lt_atomic_folder_open("", &f), LT_ERR_ARGUMENT, "is empty");
+    char name[301] = "";
+    memset(name, 'n', sizeof name - 1);
+    LT_CHECK_FAILS(lt_atomic_folder_open(scratch(name), &f), LT_ERR_ARGUMENT, "too long");
 }
 
 /* Removed with what is in it, but not what links in it lead to; one that another process writes stays. */
@@ -93,6 +96,48 @@ LT_TEST(without_descriptors_no_folder_is_left)
     setrlimit(RLIMIT_NOFILE, &old);
     LT_CHECK(s == LT_ERR_MEMORY && strstr(lt_error_text(), "cannot open the folder"));
     LT_CHECK(!exists(temporary));
+}
+
+/* Nothing of another's is touched: not a leftover deeper than we make any, nor files of that name. */
+LT_TEST(what_cannot_be_a_leftover_stays)
+{
+    enum { DEEP = 70, NAMES = 100 };
+    char path[500], deep[1200], name[600];
+    lt_atomic_folder f;
+    int n = snprintf(deep, sizeof deep, "%s.lathe-0.tmp", below("deep", path));
+    for (int i = 0; i <= DEEP; i++, n += snprintf(deep + n, sizeof deep - (size_t)n, "/d")) LT_CHECK(!mkdir(deep, 0777));
+    LT_CHECK_OK(lt_atomic_folder_open(path, &f));
+    LT_CHECK(strstr(f.temporary, ".lathe-1.tmp"));
+    deep[n - 2] = '\0';
+    LT_CHECK(exists(deep));
+    lt_atomic_folder_cancel(&f);
+    below("crowded", path);
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof name, "%s.lathe-%d.tmp", path, i);
+        LT_CHECK_OK(lt_file_write(name, "mine", 4));
+    }
+    LT_CHECK_FAILS(lt_atomic_folder_open(path, &f), LT_ERR_IO, "there are");
+    LT_CHECK(exists(name));
+    unlink(name);
+    LT_CHECK_OK(lt_atomic_folder_open(path, &f));
+    LT_CHECK(!strcmp(f.temporary, name));
+    lt_atomic_folder_cancel(&f);
+}
+
+LT_TEST(without_memory_no_folder_is_left)
+{
+    char path[500];
+    lt_atomic_folder f;
+    below("memory", path);
+    for (int at = 1; at <= 4; at++) {
+        lt_alloc_fail_at(at);
+        lt_status s = lt_atomic_folder_open(path, &f);
+        if (!s) s = lt_atomic_folder_write(&f, "a", "1", 1);
+        lt_alloc_fail_at(0);
+        LT_CHECK(at == 4 ? s == LT_OK : s == LT_ERR_MEMORY);
+        LT_CHECK(exists(f.temporary ? f.temporary : path) == (f.temporary != NULL));
+        lt_atomic_folder_cancel(&f);
+    }
 }
 
 LT_TEST(checksums_of_parts_are_joined)

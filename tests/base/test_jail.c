@@ -138,7 +138,9 @@ LT_TEST(answers_come_back_one_by_one)
     start(&j, &p, &file);
     LT_CHECK(j.pid > 0 && j.fd > 2);
     for (int i = 0; i < 100; i++) LT_CHECK_EQ_INT(answer_of(&j, ECHO, i), i);
+    LT_CHECK_FAILS(ask(&j, FAIL, 1234567, &(int32_t){ 0 }), LT_ERR_SHAPE, "no 1234567");
     LT_CHECK_FAILS(ask(&j, FAIL, 7, &(int32_t){ 0 }), LT_ERR_SHAPE, "no 7");
+    LT_CHECK(strchr(lt_error_text(), ')')[1] == '\0'); /* its place in the source ends it, and nothing of a longer one before it follows */
     LT_CHECK_EQ_INT(answer_of(&j, ECHO, 5), 5); /* a failure is an answer */
     lt_jail_stop(&j);
     LT_CHECK(!j.pid);

@@ -176,6 +176,32 @@ LT_TEST(sleeping_and_waking_lose_nothing)
     lt_pool_destroy(p);
 }
 
+/* Each task waits for all others: a pool whose threads do not wake never has them at once. */
+typedef struct meeting { atomic_int arrived; int expected; } meeting;
+
+static lt_status meet(void *ctx, int64_t index, int worker)
+{
+    enum { PATIENCE_MS = 10000 };
+    meeting *m = ctx;
+    (void)index, (void)worker;
+    atomic_fetch_add(&m->arrived, 1);
+    for (int ms = 0; ms < PATIENCE_MS && atomic_load(&m->arrived) < m->expected; ms++) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    return atomic_load(&m->arrived) == m->expected ? LT_OK : LT_FAIL(LT_ERR_NUMERIC, "%d of %d came", atomic_load(&m->arrived), m->expected);
+}
+
+LT_TEST(threads_that_sleep_are_woken)
+{
+    enum { THREADS = 4 };
+    lt_pool *p;
+    LT_CHECK_OK(lt_pool_create(THREADS, &p));
+    for (int n = 2; n <= THREADS; n++) {
+        meeting m = { .expected = n };
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL); /* all are asleep by now */
+        LT_CHECK_OK(lt_pool_run(p, n, meet, &m));
+    }
+    lt_pool_destroy(p);
+}
+
 LT_TEST(running_never_allocates)
 {
     lt_pool *p;

@@ -170,6 +170,8 @@ LT_TEST(sequential_reader)
     uint64_t last = lt_rng_u64(&a), next = lt_rng_u64(&a);
     b.position = 0;
     LT_CHECK(last != next && next != lt_rng_u64(&b));
+    lt_rng further = { .stream = lt_draws_make(9, "sequence", 1, 0, 0) };
+    LT_CHECK(next == lt_rng_u64(&further));
 }
 
 /* ---- Mersenne Twister ------------------------------------------------------------- */

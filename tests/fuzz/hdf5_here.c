@@ -434,7 +434,7 @@ static void describe_values(object *o, hid_t array, hid_t type, hid_t space)
     const int i = (int)(o - good.object);
     const hssize_t n = H5Sget_simple_extent_npoints(space);
     if (n <= 0 || n > MOST_VALUES) return;
-    if (o->type.is_variable && H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) >= 0) take_texts(&lists[i], raw, n);
+    if (o->type.is_variable && H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) >= 0) take_texts(&lists[i], raw, n), H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
     if (o->type.standard >= 0 && H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values[i]) >= 0) o->n_values = (int)n;
     o->values = values[i];
     o->texts = &lists[i];
@@ -471,7 +471,7 @@ static herr_t describe_attribute(hid_t at, const char *name, const H5A_info_t *i
     snprintf(a->name, sizeof a->name, "%s", name);
     a->base = a->type;
     if (a->type.class == H5T_INTEGER) H5Aread(open, H5T_NATIVE_INT64, &a->value);
-    if (a->type.is_variable && a->points <= MOST_TEXTS && H5Aread(open, type, raw) >= 0) take_texts(&a->texts, raw, a->points);
+    if (a->type.is_variable && a->points <= MOST_TEXTS && H5Aread(open, type, raw) >= 0) take_texts(&a->texts, raw, a->points), H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
     H5Sclose(space), H5Tclose(type), H5Aclose(open);
     return 0;
 }

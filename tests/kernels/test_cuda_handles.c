@@ -29,11 +29,9 @@ static const lt_cuda_row *row_named(const char *name)
     return NULL;
 }
 
-static lt_attr conv_attr;
-
 static lt_problem_key convolution(void)
 {
-    conv_attr.u.conv = (lt_window){ .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 }, .dilation = { 1, 1 }, .size = { 8, 8 }, .groups = 1 };
+    static const lt_attr conv_attr = { .u.conv = { .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 }, .dilation = { 1, 1 }, .size = { 8, 8 }, .groups = 1 } };
     return (lt_problem_key){ .op = LT_OP_CONV2D, .n_in = 2, .attr = &conv_attr, .in = { { LT_F32, lt_shape4(1, 4, 8, 8) }, { LT_F32, lt_shape4(4, 4, 3, 3) } },
                              .out = { LT_F32, lt_shape4(1, 4, 8, 8) } };
 }

@@ -11,6 +11,7 @@ import lathe
 import numpy as np
 from lathe import _core
 
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # which keeps what is released for a while: its memory says nothing of ours
 CALLS = int(os.environ.get("LATHE_CALLS", "10000"))
 
 
@@ -38,7 +39,8 @@ class Leaks(unittest.TestCase):
         finally:
             tracemalloc.stop()
         self.assertLess(min(kept for kept, _ in rounds), 16 * (calls // 3), "Python objects")
-        self.assertLess(min(grown for _, grown in rounds), limit // 3, "resident memory")
+        if not SANITIZED:
+            self.assertLess(min(grown for _, grown in rounds), limit // 3, "resident memory")
 
     def growth(self, call, calls):
         gc.collect()
