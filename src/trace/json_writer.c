@@ -220,6 +220,7 @@ void lt_json_destroy(lt_json *j)
 
 lt_status lt_json_finish(lt_json *j)
 {
+    LT_NEED(j);
     if (j->depth || !j->started[0]) fail(j, LT_ERR_INTERNAL, "json: the document is not complete");
     if (j->file && !j->status) {
         put(j, "\n", 1);

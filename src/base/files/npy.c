@@ -23,6 +23,7 @@ void lt_array_free(lt_array *a)
 
 lt_status lt_array_widen(lt_array *a)
 {
+    LT_NEED(a);
     if (a->dtype == LT_F64) return LT_OK;
     if (a->dtype == LT_C64 || a->dtype == LT_C128)
         return LT_FAIL(LT_ERR_TYPE, "the array holds %s, expected real numbers", lt_dtype_name(a->dtype));
@@ -283,6 +284,7 @@ void *lt_npy_map_data(lt_npy_map *m) { return (char *)m->base + m->head_bytes; }
 
 lt_status lt_npy_map_commit(lt_npy_map *m)
 {
+    LT_NEED(m);
     lt_status s = LT_OK;
     if (m->apart) s = lt_file_write_at(m->file.fd, m->file.path, m->head_bytes, lt_npy_map_data(m), m->bytes - m->head_bytes);
     else if (msync(m->base, m->bytes, MS_SYNC))
