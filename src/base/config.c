@@ -111,6 +111,7 @@ static lt_status check_absolute(lt_config_id id)
 
 lt_status lt_env_check(const lt_env_row *row)
 {
+    LT_NEED(row);
     const lt_config_id id = (lt_config_id)(row - rows);
     int64_t number;
     if (!lt_env_value(row)) return LT_OK;

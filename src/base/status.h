@@ -45,6 +45,12 @@ void lt_error_reason(char *out, size_t bytes);
         if (lt_try_status_) return lt_try_status_;  \
     } while (0)
 
+/* The first lines of a public function: what its caller has to give. */
+#define LT_NEED(argument)                                                                               \
+    do {                                                                                                \
+        if (!(argument)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is NULL", __func__, #argument);        \
+    } while (0)
+
 #define LT_LEN(array) (sizeof(array) / sizeof(array)[0])
 #define LT_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define LT_MAX(a, b) ((a) > (b) ? (a) : (b))

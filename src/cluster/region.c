@@ -87,7 +87,7 @@ lt_status lt_region_reserve(lt_region *r, uint64_t bytes)
     int rc;
     do rc = fallocate(r->fd, 0, 0, (off_t)bytes);
     while (rc && errno == EINTR);
-    if (!rc || errno == EOPNOTSUPP || errno == ENOSYS) return LT_OK;
+    if (!rc || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return LT_OK;
     return LT_FAIL(lt_file_status(errno), "%s: cannot reserve %llu bytes: %s", r->path, (unsigned long long)bytes, strerror(errno));
 }
 

@@ -42,6 +42,8 @@ __attribute__((format(printf, 2, 3))) static void line(FILE *to, const char *for
 
 lt_status lt_gram_profile_print(const lt_gram_profile *profile, FILE *to)
 {
+    LT_NEED(profile);
+    LT_NEED(to);
     lt_gram_profile own = { .size = sizeof own }, *p = &own;
     LT_TRY(LT_TAKE(lt_gram_profile, profile, p));
     rule(to);

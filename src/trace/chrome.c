@@ -154,6 +154,15 @@ static lt_status write_document(FILE *to)
     return s;
 }
 
+/* The writer of JSON does not know the file. */
+static lt_status name_file(lt_status s, const char *path)
+{
+    char why[LT_ERROR_TEXT_BYTES];
+    if (!s) return LT_OK;
+    lt_error_reason(why, sizeof why);
+    return lt_place_file(LT_FAIL(s, "%s: %s", path, why), path);
+}
+
 /* Written beside the target and renamed, as a stream: a timeline may not fit in memory twice. */
 lt_status lt_trace_write_chrome(const char *path)
 {
@@ -162,7 +171,7 @@ lt_status lt_trace_write_chrome(const char *path)
     LT_TRY(lt_atomic_open(path, &beside));
     int fd = dup(beside.fd);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    lt_status s = f ? write_document(f) : LT_FAIL(LT_ERR_IO, "trace: cannot write '%s': %s", path, strerror(errno));
+    lt_status s = f ? name_file(write_document(f), path) : LT_FAIL(LT_ERR_IO, "trace: cannot write '%s': %s", path, strerror(errno));
     if (f && fclose(f) && !s) s = LT_FAIL(LT_ERR_IO, "trace: writing '%s' failed: %s", path, strerror(errno));
     if (!f && fd >= 0) close(fd);
     if (!s) return lt_atomic_commit(&beside);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,13 @@ static void fail(lt_json *j, lt_status s, const char *why)
     snprintf(j->why, sizeof j->why, "%s", why);
 }
 
+static void fail_to_write(lt_json *j)
+{
+    char why[sizeof j->why];
+    snprintf(why, sizeof why, "json: cannot write: %s", strerror(errno));
+    fail(j, LT_ERR_IO, why);
+}
+
 static bool reserve(lt_json *j, size_t more)
 {
     if (j->len + more + 1 <= j->cap) return true;
@@ -46,7 +54,7 @@ static void put(lt_json *j, const char *s, size_t n)
 {
     if (j->status) return;
     if (j->file) {
-        if (fwrite(s, 1, n, j->file) != n) fail(j, LT_ERR_IO, "json: writing failed");
+        if (fwrite(s, 1, n, j->file) != n) fail_to_write(j);
         return;
     }
     if (!reserve(j, n)) return;
@@ -212,10 +220,11 @@ void lt_json_destroy(lt_json *j)
 
 lt_status lt_json_finish(lt_json *j)
 {
+    LT_NEED(j);
     if (j->depth || !j->started[0]) fail(j, LT_ERR_INTERNAL, "json: the document is not complete");
     if (j->file && !j->status) {
         put(j, "\n", 1);
-        if (fflush(j->file)) fail(j, LT_ERR_IO, "json: writing failed");
+        if (fflush(j->file)) fail_to_write(j);
     }
     return j->status ? LT_FAIL(j->status, "%s", j->why) : LT_OK;
 }

@@ -165,6 +165,7 @@ static void print_row(FILE *to, const lt_trace_row *r, double all_self_ns)
 
 lt_status lt_trace_print_table(FILE *to, lt_trace_column sort, int top_n)
 {
+    LT_NEED(to);
     if ((unsigned)sort >= LT_TRACE_COLUMN_COUNT)
         return LT_FAIL(LT_ERR_ARGUMENT, "trace: no column number %d", (int)sort);
     int64_t n = lt_trace_rows(sort, NULL, 0);
@@ -187,6 +188,7 @@ lt_status lt_trace_print_table(FILE *to, lt_trace_column sort, int top_n)
 
 lt_status lt_trace_print_memory(FILE *to)
 {
+    LT_NEED(to);
     lt_trace_memory_row row[128];
     int64_t n = LT_MIN(lt_trace_memory_rows(row, (int64_t)LT_LEN(row)), (int64_t)LT_LEN(row));
     fprintf(to, "%-28s %12s %12s %10s %10s\n", "memory of", "peak", "now", "taken", "given back");
@@ -198,6 +200,7 @@ lt_status lt_trace_print_memory(FILE *to)
 
 lt_status lt_trace_print_transfers(FILE *to)
 {
+    LT_NEED(to);
     fprintf(to, "%-10s %-9s %10s %12s\n", "transfer", "host", "count", "bytes");
     for (int d = 0; d < LT_TRANSFER_COUNT; d++)
         for (int pinned = 0; pinned < 2; pinned++) {

@@ -84,7 +84,8 @@ limited -t 1 gram --x "$work/wide.npy" --weights "$work/wide-w.npy" --re-embed -
 limited -f 100 $long; says err "K.npy: cannot reserve 72000128 bytes: File too large"
 }
 limited -f 1 solve example:A1 --quiet --report "$work/r.html"; says err "r.html: cannot write "; says err " bytes: File too large"
-[ ! -e "$K" ] && [ ! -e "$work/r.html" ] || fail "a limit left a file"
+limited -f 1 solve example:A1 --quiet --profile "$work/p.json"; says err "p.json: json: cannot write: File too large"
+[ ! -e "$K" ] && [ ! -e "$work/r.html" ] && [ ! -e "$work/p.json" ] || fail "a limit left a file"
 
 # Nobody reads the output: said once, and nothing goes on.
 { sleep 0.5; "$lathe" explain --quiet 2>"$work/err" && got=0 || got=$?; echo "$got" >"$work/status"; } | true

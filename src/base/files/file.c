@@ -3,6 +3,7 @@
 #include "base/files/file.h"
 
 #include "base/alloc.h"
+#include "base/config.h"
 #include "base/status.h"
 #include "base/files/temporary.h"
 
@@ -110,13 +111,20 @@ static void make_idle(lt_atomic_file *f)
     *f = (lt_atomic_file){ .fd = -1 };
 }
 
+lt_status lt_file_set_mode(int fd, const char *path, mode_t mode)
+{
+    struct stat st;
+    if (!fstat(fd, &st) && (st.st_mode & 0777) == mode) return LT_OK;
+    return fchmod(fd, mode) ? LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", path, strerror(errno)) : LT_OK;
+}
+
 /* What replaces a file may be read and written by those who might before; of another group's rights nothing is passed on. */
 static lt_status keep_mode(const lt_atomic_file *f, const struct stat *old)
 {
     struct stat st;
     mode_t mode = old->st_mode & 0777;
     if (fstat(f->fd, &st) || (st.st_gid != old->st_gid && fchown(f->fd, (uid_t)-1, old->st_gid))) mode &= ~(mode_t)070;
-    return fchmod(f->fd, mode) ? LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", f->temporary, strerror(errno)) : LT_OK;
+    return lt_file_set_mode(f->fd, f->temporary, mode);
 }
 
 lt_status lt_file_resolve(const char *path, char **out)
@@ -228,7 +236,49 @@ lt_status lt_file_make_folders(const char *path, mode_t mode)
     return s;
 }
 
+/* ---- Room --------------------------------------------------------------------------- */
+static lt_status write_zeros(int fd, const char *path, uint64_t from, uint64_t to)
+{
+    static const char zeros[1 << 16];
+    lt_status s = LT_OK;
+    for (uint64_t at = from; at < to && !s; at += sizeof zeros) s = lt_file_write_at(fd, path, at, zeros, (size_t)LT_MIN(to - at, sizeof zeros));
+    return s;
+}
+
+lt_status lt_file_reserve(int fd, const char *path, uint64_t n_bytes)
+{
+    struct stat st;
+    int error;
+    do error = posix_fallocate(fd, 0, (off_t)n_bytes);
+    while (error == EINTR);
+    if (!error) return LT_OK;
+    if (error != EINVAL && error != ENOSYS && error != EOPNOTSUPP) /* these: not on this file system */
+        return LT_FAIL(LT_ERR_IO, "%s: cannot reserve %" PRIu64 " bytes: %s", path, n_bytes, strerror(error));
+    if (fstat(fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot ask for its size: %s", path, strerror(errno));
+    return write_zeros(fd, path, (uint64_t)st.st_size, n_bytes);
+}
+
 /* ---- Locks -------------------------------------------------------------------------- */
+/* Lustre mounted without flock, NFS without its lock service, some file systems of user space. */
+bool lt_file_lacks_locks(int error) { return error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP; }
+
+static bool locks_are_optional(void)
+{
+    const char *use = lt_config_variable("HDF5_USE_FILE_LOCKING");
+    return use && (!strcmp(use, "FALSE") || !strcmp(use, "0") || !strcmp(use, "BEST_EFFORT"));
+}
+
+lt_status lt_file_try_lock(int fd, const char *path, bool *taken)
+{
+    int result;
+    do result = flock(fd, LOCK_EX | LOCK_NB);
+    while (result && errno == EINTR);
+    *taken = !result || (lt_file_lacks_locks(errno) && locks_are_optional());
+    if (*taken || errno == EWOULDBLOCK) return LT_OK;
+    if (!lt_file_lacks_locks(errno)) return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", path, strerror(errno));
+    return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s: this file system has no locks; set HDF5_USE_FILE_LOCKING=FALSE if no other process writes this file", path, strerror(errno));
+}
+
 lt_status lt_file_lock_take(const char *path, bool wait, lt_file_lock *lock, bool *taken)
 {
     *taken = false;

@@ -38,12 +38,20 @@ lt_status lt_atomic_write(lt_atomic_file *f, const void *data, size_t n_bytes);
 lt_status lt_atomic_commit(lt_atomic_file *f); /* idle afterwards, whether it succeeds or not */
 void      lt_atomic_cancel(lt_atomic_file *f); /* an idle one is allowed */
 lt_status lt_file_write(const char *path, const void *data, size_t n_bytes); /* all of it */
+/* Gives an open file these rights; one that has them is left alone, since some file systems refuse every change. */
+lt_status lt_file_set_mode(int fd, const char *path, mode_t mode);
+/* Room on the disk for the first n bytes, as zeros where nothing was written; on any file system. */
+lt_status lt_file_reserve(int fd, const char *path, uint64_t n_bytes);
 /* Makes a rename to `path` last; a file system that cannot sync folders has nothing to add. */
 void      lt_file_sync_folder(const char *path);
 /* Makes the folders above `path` that are missing, with this mode. */
 lt_status lt_file_make_folders(const char *path, mode_t mode);
 
 /* ---- Locks ------------------------------------------------------------------- */
+/* Locks an open file for this process alone, without waiting. Where the file system has no locks, LT_ERR_IO says so, or, if whoever runs this
+   said that this is known (HDF5_USE_FILE_LOCKING, decision 425), the file counts as free. */
+lt_status lt_file_try_lock(int fd, const char *path, bool *taken);
+bool      lt_file_lacks_locks(int error); /* what flock() answered there */
 /* An advisory lock among processes, held on a file made for it. With wait false, *taken says
    whether it was free. */
 typedef struct lt_file_lock { int fd; } lt_file_lock;

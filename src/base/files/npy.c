@@ -23,6 +23,7 @@ void lt_array_free(lt_array *a)
 
 lt_status lt_array_widen(lt_array *a)
 {
+    LT_NEED(a);
     if (a->dtype == LT_F64) return LT_OK;
     if (a->dtype == LT_C64 || a->dtype == LT_C128)
         return LT_FAIL(LT_ERR_TYPE, "the array holds %s, expected real numbers", lt_dtype_name(a->dtype));
@@ -239,18 +240,17 @@ struct lt_npy_map {
     lt_atomic_file file;
     void  *base; /* header and data; NULL until mapped */
     size_t bytes, head_bytes;
+    bool   apart; /* in memory, written at the end */
 };
 
 static lt_status map_file(lt_npy_map *m, const lt_npy_head *head)
 {
     LT_TRY(lt_atomic_write(&m->file, head->s, head->n));
     /* Reserved now: a full disk must be an error here, not a fault at some later store. */
-    int error;
-    do error = posix_fallocate(m->file.fd, 0, (off_t)m->bytes);
-    while (error == EINTR);
-    if (error)
-        return LT_FAIL(LT_ERR_IO, "%s: cannot reserve %zu bytes: %s", m->file.path, m->bytes, strerror(error));
+    LT_TRY(lt_file_reserve(m->file.fd, m->file.path, m->bytes));
     void *base = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file.fd, 0);
+    m->apart = base == MAP_FAILED && errno == ENODEV; /* some file systems of user space map nothing that is written */
+    if (m->apart) base = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return LT_FAIL(LT_ERR_MEMORY, "%s: cannot map %zu bytes: %s", m->file.path, m->bytes, strerror(errno));
     m->base = base;
@@ -284,8 +284,10 @@ void *lt_npy_map_data(lt_npy_map *m) { return (char *)m->base + m->head_bytes; }
 
 lt_status lt_npy_map_commit(lt_npy_map *m)
 {
+    LT_NEED(m);
     lt_status s = LT_OK;
-    if (msync(m->base, m->bytes, MS_SYNC))
+    if (m->apart) s = lt_file_write_at(m->file.fd, m->file.path, m->head_bytes, lt_npy_map_data(m), m->bytes - m->head_bytes);
+    else if (msync(m->base, m->bytes, MS_SYNC))
         s = LT_FAIL(LT_ERR_IO, "%s: cannot sync %zu bytes: %s", m->file.path, m->bytes, strerror(errno));
     if (!s) s = lt_atomic_commit(&m->file);
     lt_npy_map_destroy(m); /* after a commit there is no file left for it to remove */

@@ -102,6 +102,8 @@ lt_status lt_npy_read_texts_source(lt_source *s, lt_npy_texts *out)
 
 lt_status lt_npy_read_texts(const char *path, lt_npy_texts *out)
 {
+    LT_NEED(path);
+    LT_NEED(out);
     *out = (lt_npy_texts){ 0 };
     lt_file_source f;
     LT_TRY(lt_file_source_open(path, &f));

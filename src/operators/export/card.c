@@ -379,6 +379,8 @@ void lt_card_defaults_into(lt_card_options *out) { LT_GIVE(out, &(lt_card_option
 
 lt_status lt_dataset_card(lt_dataset *d, const lt_card_options *options, FILE *to)
 {
+    LT_NEED(d);
+    LT_NEED(to);
     card c = { .d = d, .i = lt_dataset_get_info(d), .o = lt_card_defaults(), .to = to };
     LT_TRY(LT_TAKE(lt_card_options, options, &c.o));
     lt_status s = put_all(&c);
@@ -390,6 +392,7 @@ lt_status lt_dataset_card(lt_dataset *d, const lt_card_options *options, FILE *t
 
 lt_status lt_dataset_save_card(lt_dataset *d, const lt_card_options *opt, const char *path)
 {
+    LT_NEED(d);
     char *text = NULL;
     size_t n = 0;
     if (lt_dataset_is_at(d, path)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is the dataset itself", path);

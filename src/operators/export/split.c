@@ -196,6 +196,8 @@ void lt_row_split_defaults_into(lt_row_split_options *out)
 
 lt_status lt_dataset_split(lt_dataset *d, const lt_row_split_options *options, lt_row_split **out)
 {
+    LT_NEED(d);
+    LT_NEED(out);
     lt_row_split_options o = lt_row_split_defaults();
     *out = NULL;
     LT_TRY(LT_TAKE(lt_row_split_options, options, &o));

@@ -65,6 +65,8 @@ static void put_split(const lt_row_split *s, const lt_dataset *d, lt_json *j)
 
 lt_status lt_row_split_save(const lt_row_split *s, const lt_dataset *d, const char *path)
 {
+    LT_NEED(s);
+    LT_NEED(d);
     char *to;
     lt_json *j = NULL;
     LT_TRY(beside(d, path, ".split.json", &to));
@@ -203,6 +205,7 @@ static lt_status mark_rows(const lt_dataset *d, int64_t n_rows, const int64_t *r
 
 lt_status lt_dataset_save_statistics(lt_dataset *d, int64_t n_rows, const int64_t *rows, const char *path)
 {
+    LT_NEED(d);
     char *to;
     lt_json *j = NULL;
     LT_TRY(beside(d, path, ".statistics.json", &to));

@@ -243,6 +243,7 @@ void lt_table_defaults_into(lt_table_options *out) { LT_GIVE(out, &(lt_table_opt
 
 lt_status lt_dataset_table(lt_dataset *d, const lt_table_options *options, lt_table_info *out)
 {
+    LT_NEED(d);
     lt_table_options opt = lt_table_defaults();
     LT_TRY(LT_TAKE(lt_table_options, options, &opt));
     LT_TRY(LT_CHECK_SIZE(lt_table_info, out));

@@ -75,11 +75,15 @@ lt_shape lt_dataset_shape(lt_dataset *d, const char *path)
 
 lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out, int64_t n_values)
 {
+    LT_NEED(d);
+    LT_NEED(path);
     return read_rows(d, path, first, n, LT_READ_F32, out, n_values);
 }
 
 lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out, int64_t n_values)
 {
+    LT_NEED(d);
+    LT_NEED(path);
     return read_rows(d, path, first, n, LT_READ_I64, out, n_values);
 }
 
@@ -106,6 +110,7 @@ lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code)
 
 lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out, int64_t n_values)
 {
+    LT_NEED(d);
     static const char path[] = "/outputs/fields";
     const lt_file_item *item = lt_dataset_find(d, path);
     if (!item) return LT_FAIL(LT_ERR_FORMAT, "%s: no stored states in %s", d->path, path);
@@ -194,6 +199,10 @@ static lt_status keep_texts(lt_dataset *d, const char *path, lt_dataset_texts_ke
 
 lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
 {
+    LT_NEED(d);
+    LT_NEED(path);
+    LT_NEED(n);
+    LT_NEED(out);
     lt_dataset_texts_kept *k = NULL;
     lt_status s = keep_texts(d, path, &k);
     *n = s ? 0 : k->n;
@@ -205,6 +214,8 @@ lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const ch
 
 lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx)
 {
+    LT_NEED(d);
+    LT_NEED(item);
     for (int i = 0; i < d->n_items; i++) {
         const lt_file_item *it = &d->item[i];
         lt_dataset_item seen = { .size = sizeof seen, .path = it->path, .group = it->group, .dtype = it->group ? "" : lt_element_name(it->element), .compression = it->compression,

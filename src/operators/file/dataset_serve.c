@@ -3,12 +3,15 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
+#include "base/files/file.h"
 #include "base/jail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest rate at which chunks unpack; a file that takes longer is taken to be malicious */
 
@@ -81,6 +84,15 @@ static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *
     return LT_OK;
 }
 
+/* Where there are none, the library would not open the file for reading either. */
+static bool has_locks(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool has = fd < 0 || !flock(fd, LOCK_SH | LOCK_NB) || !lt_file_lacks_locks(errno);
+    if (fd >= 0) close(fd);
+    return has;
+}
+
 /* Opens with a plain driver, whatever HDF5_DRIVER says, and loads no plugin. A file that the parent's program has open is open in this
    process too, without a descriptor. The library would hand out that one if the same file were opened with the same driver again. */
 static lt_status open_plainly(lt_file_scan *s, const char *own)
@@ -88,6 +100,9 @@ static lt_status open_plainly(lt_file_scan *s, const char *own)
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     s->by_stdio = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_FILE) > 0;
     herr_t chosen = access < 0 ? -1 : s->by_stdio ? H5Pset_fapl_stdio(access) : H5Pset_fapl_sec2(access);
+#if H5_VERSION_GE(1, 10, 7) && !(H5_VERS_MINOR == 12 && H5_VERS_RELEASE == 0)
+    if (chosen >= 0 && !has_locks(own)) chosen = H5Pset_file_locking(access, false, true);
+#endif
     s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(own, H5F_ACC_RDONLY, access);
     lt_status st = s->file < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5") : LT_OK; /* the next call of the library forgets why */
     if (access >= 0) H5Pclose(access);

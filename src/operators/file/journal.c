@@ -215,9 +215,9 @@ static bool is_marked(int fd)
 static lt_status lock_file(lt_journal *j)
 {
     for (int ms = 0;;) {
-        if (flock(j->fd, LOCK_EX | LOCK_NB) == 0) break;
-        if (errno == EINTR) continue;
-        if (errno != EWOULDBLOCK) return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
+        bool taken;
+        LT_TRY(lt_file_try_lock(j->fd, j->path, &taken));
+        if (taken) break;
         if (ms++ >= PATIENCE_MS || is_marked(j->fd)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     }

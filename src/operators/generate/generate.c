@@ -83,6 +83,7 @@ static lt_status report_lost(const lt_generate_info *info, int64_t rows)
 
 lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *options, lt_generate_info *out)
 {
+    LT_NEED(c);
     lt_generate_options opt = lt_generate_defaults();
     lt_generate_info info = { .size = sizeof info };
     lt_generator g = { .c = c, .opt = &opt, .info = &info };

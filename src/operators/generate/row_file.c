@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "lathe/dataset.h"
 #include "lathe/json.h"
@@ -199,9 +200,9 @@ static lt_status make_private(const char *path, const char *like)
     if (stat(like, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its mode: %s", like, strerror(errno));
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, st.st_mode & 0777);
     if (fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot be made: %s", path, strerror(errno));
-    bool kept = fchmod(fd, st.st_mode & 0777) == 0;
+    lt_status s = lt_file_set_mode(fd, path, st.st_mode & 0777);
     close(fd);
-    return kept ? LT_OK : LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", path, strerror(errno));
+    return s;
 }
 
 static lt_status rewrite_at(const char *path, const char *old, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)

@@ -256,6 +256,7 @@ static lt_status finish(lt_rollout *r, lt_rollout_result *out)
 
 lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
 {
+    LT_NEED(r);
     lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_FAILED };
     lt_status s = finish(r, &result); /* what was started ends, whatever the caller's struct */
     if (!s) s = LT_CHECK_SIZE(lt_rollout_result, out);

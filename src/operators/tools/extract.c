@@ -207,6 +207,7 @@ void lt_extract_defaults_into(lt_extract_options *out)
 
 lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *out)
 {
+    LT_NEED(d);
     lt_generate_info info = { .size = sizeof info };
     lt_extract_options options = lt_extract_defaults();
     LT_TRY(LT_TAKE(lt_extract_options, opt, &options));

@@ -88,6 +88,8 @@ static lt_status read_document(lt_extract_document *d, const char *path)
 
 lt_status lt_extract_document_load(const char *path, lt_extract_document **out)
 {
+    LT_NEED(path);
+    LT_NEED(out);
     *out = NULL;
     lt_extract_document *d = lt_calloc(1, sizeof *d);
     if (!d) return LT_ERR_MEMORY;

@@ -78,6 +78,7 @@ static lt_status map_unit(const lt_replay *r, const float *unit, lt_operator_spe
 
 lt_status lt_replay_row(lt_replay *r, int64_t index, lt_operator_spec *spec, float *field)
 {
+    LT_NEED(r);
     lt_operator_spec own = { .size = sizeof own };
     LT_TRY(LT_CHECK_SIZE(lt_operator_spec, spec));
     LT_TRY(check_index(r, index));
@@ -112,6 +113,8 @@ static lt_status own_field(lt_replay *r, const lt_operator_spec *spec, int64_t i
 lt_status lt_replay_run_unit(lt_replay *r, const float *unit, int64_t index, const float *field, int64_t realization, lt_rollout_sink sink,
                              void *ctx, lt_rollout_result *out)
 {
+    LT_NEED(r);
+    LT_NEED(unit);
     lt_operator_spec spec = { .size = sizeof spec };
     lt_rollout *rollout;
     LT_TRY(map_unit(r, unit, &spec));
@@ -129,6 +132,7 @@ lt_status lt_replay_run_unit(lt_replay *r, const float *unit, int64_t index, con
 
 lt_status lt_replay_run(lt_replay *r, int64_t index, int64_t realization, lt_rollout_sink sink, void *ctx, lt_rollout_result *out)
 {
+    LT_NEED(r);
     LT_TRY(check_index(r, index));
     LT_TRY(lt_dataset_unit_row(r->c, index, r->unit));
     return lt_replay_run_unit(r, r->unit, index, NULL, realization, sink, ctx, out);
@@ -136,6 +140,8 @@ lt_status lt_replay_run(lt_replay *r, int64_t index, int64_t realization, lt_rol
 
 lt_status lt_replay_save_weights(lt_replay *r, int64_t index, const char *path)
 {
+    LT_NEED(r);
+    LT_NEED(path);
     lt_operator_spec spec = { .size = sizeof spec };
     LT_TRY(lt_replay_row(r, index, &spec, NULL));
     LT_TRY(draw_weights(r, &spec, index));

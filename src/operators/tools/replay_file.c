@@ -68,6 +68,8 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
 lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_options *options, int64_t index, int64_t realization, const char *path,
                             lt_rollout_result *out)
 {
+    LT_NEED(c);
+    LT_NEED(path);
     lt_replay_options opt = lt_replay_defaults();
     lt_rollout_result own = { .size = sizeof own };
     lt_arena arena = { 0 };

@@ -224,6 +224,8 @@ static lt_status put_features(const page *p)
 
 lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *given, lt_report *r)
 {
+    LT_NEED(d);
+    LT_NEED(r);
     page p = { d, lt_dataset_get_info(d), r };
     lt_generate_info own = { .size = sizeof own };
     LT_TRY(LT_TAKE(lt_generate_info, given, &own));

@@ -225,6 +225,7 @@ void lt_validate_defaults_into(lt_validate_options *out)
 
 lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *options, lt_finding finding, void *ctx)
 {
+    LT_NEED(d);
     lt_validate_options opt = lt_validate_defaults();
     LT_TRY(LT_TAKE(lt_validate_options, options, &opt));
     lt_check k = { .d = d, .info = lt_dataset_get_info(d), .finding = finding, .ctx = ctx };

@@ -41,15 +41,13 @@ static lt_status lock_table(lt_file_run *r)
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         r->table.fd = open(r->table.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
         if (r->table.fd < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot open: %s", r->table.path, strerror(errno));
-        int rc;
-        do rc = flock(r->table.fd, LOCK_EX | LOCK_NB);
-        while (rc && errno == EINTR);
-        int error = rc ? errno : 0;
-        if (!error && is_in_place(&r->table)) return LT_OK;
+        bool taken;
+        lt_status s = lt_file_try_lock(r->table.fd, r->table.path, &taken);
+        if (!s && taken && is_in_place(&r->table)) return LT_OK;
         close(r->table.fd);
         r->table.fd = -1;
-        if (error == EWOULDBLOCK) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this matrix", r->path[LT_PATH_DONE]);
-        if (error) return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", r->table.path, strerror(error));
+        if (s) return s;
+        if (!taken) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this matrix", r->path[LT_PATH_DONE]);
     }
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: other processes keep writing this matrix", r->path[LT_PATH_DONE]);
 }

@@ -280,6 +280,7 @@ static lt_status make_movie(movie *v, lt_dataset *d)
 
 lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *options, lt_movie_info *out)
 {
+    LT_NEED(d);
     lt_movie_options opt = lt_movie_defaults();
     lt_movie_info info = { .size = sizeof info };
     LT_TRY(LT_TAKE(lt_movie_options, options, &opt));

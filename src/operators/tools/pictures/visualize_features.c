@@ -92,6 +92,7 @@ void lt_feature_picture_defaults_into(lt_feature_picture_options *out)
 
 lt_status lt_dataset_feature_picture(lt_dataset *d, const lt_feature_picture_options *options)
 {
+    LT_NEED(d);
     lt_feature_picture_options own = lt_feature_picture_defaults(), *opt = &own;
     LT_TRY(LT_TAKE(lt_feature_picture_options, options, opt));
     picture p = { .d = d, .i = lt_dataset_get_info(d), .opt = opt };
