@@ -2,6 +2,7 @@
    fault a GPU would have to be broken for. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/pool.h"
 #include "base/status.h"
+#include "device/build_list.h"
 #include "device/cuda/cuda.h"
 #include "fake_cuda.h"
 #include "lt_test.h"
@@ -233,6 +234,45 @@ LT_TEST(threads_that_want_one_text_compile_it_once)
     lt_kernel_destroy(first);
     lt_pool_destroy(pool);
     lt_device_close(dev);
+}
+
+LT_TEST(texts_are_compiled_without_loading_them)
+{
+    lt_device *dev = open_fake();
+    lt_build_list *l = NULL;
+    lt_kernel *k = NULL;
+    lt_kernel_key key = touch;
+    char text[3][200];
+    int64_t missing = 0;
+    BUILD_OR_SKIP(dev, &touch, &k); /* known, and loaded */
+    lt_kernel_destroy(k);
+    LT_CHECK_OK(lt_build_list_create(dev, &l));
+    for (int i = 0; i < 3; i++) {
+        snprintf(text[i], sizeof text[i], "/* %d %lld */ %s", i, (long long)lt_clock_ns(), i < 2 ? source : "nonsense");
+        key.source = text[i];
+        LT_CHECK_OK(lt_device_build(lt_build_list_device(l), i < 2 ? &key : &touch, &k));
+        lt_kernel_destroy(k);
+    }
+    LT_CHECK_OK(lt_build_list_find(l, lt_device_pool(dev), &missing));
+    LT_CHECK(missing == 2 && fake->loads == 1);
+    int64_t before = lt_device_build_counts(dev).compiled;
+    LT_CHECK_OK(lt_build_list_compile(l, lt_device_pool(dev), NULL, NULL));
+    LT_CHECK(lt_device_build_counts(dev).compiled == before + 2 && fake->loads == 1);
+    LT_CHECK_OK(lt_build_list_find(l, lt_device_pool(dev), &missing));
+    LT_CHECK_EQ_INT(missing, 0);
+    key.source = text[0];
+    LT_CHECK_OK(lt_device_build(dev, &key, &k)); /* loaded when it is wanted */
+    LT_CHECK(lt_device_build_counts(dev).compiled == before + 2 && fake->loads == 2);
+    lt_kernel_destroy(k);
+    LT_CHECK_OK(lt_build_list_run(l, lt_device_pool(dev), NULL, NULL));
+    LT_CHECK_EQ_INT(fake->loads, 3);
+    key.source = text[2]; /* does not compile, every time it is tried, and waits nowhere */
+    LT_CHECK_OK(lt_device_build(lt_build_list_device(l), &key, &k));
+    lt_kernel_destroy(k);
+    for (int i = 0; i < 2; i++) LT_CHECK_FAILS(lt_build_list_compile(l, lt_device_pool(dev), NULL, NULL), LT_ERR_FORMAT, "does not compile");
+    lt_build_list_destroy(l);
+    lt_device_close(dev);
+    LT_CHECK_EQ_INT(fake->modules, 0);
 }
 
 static lt_kernel *part;
