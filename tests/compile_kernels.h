@@ -11,6 +11,8 @@
 #include "device/cuda/compile.h"
 #include "device/cuda/library.h"
 
+#include "cubin.h"
+
 /* Every generation since Ampere: A100, RTX 30, RTX 40, H100 and H200, B200, RTX 50. */
 static const int architectures[] = { 80, 86, 89, 90, 100, 120 };
 static const lt_nvrtc *rtc;
@@ -23,13 +25,31 @@ static inline bool have_nvrtc(void)
 
 #define OPEN_OR_SKIP() do { if (!have_nvrtc()) LT_SKIP("%s", lt_error_text()); } while (0)
 
+/* Whether a card takes a launch of it: the parameters are those that are passed, and a block fits on a core. */
+static inline void check_machine_code(const lt_kernel_key *key, int architecture, const char *cubin)
+{
+    cubin_entry e;
+    if (!cubin_describe(cubin, key->entry, architecture, &e)) {
+        LT_TEST_FAIL("%s: sm_%d: the entry is not there", key->entry, architecture);
+        return;
+    }
+    if (!key->block[0] || key->shared_bytes > cubin_most_shared(architecture)) return; /* only a text, of no launch; not for this card */
+    int passed = key->n_args + (key->scratch_bytes > 0);
+    const char *why = cubin_refusal(&e, architecture, key->block, key->shared_bytes);
+    if (!e.pointers || e.n_params != passed) LT_TEST_FAIL("%s: sm_%d: %d parameters%s, %d pointers are passed", key->entry, architecture, e.n_params, e.pointers ? "" : " of several sizes", passed);
+    if (why) LT_TEST_FAIL("%s: sm_%d: %s: %u x %u x %u threads, %d registers each, %zu and %zu bytes of shared memory", key->entry, architecture, why, key->block[0], key->block[1], key->block[2],
+                          e.registers, e.shared_bytes, key->shared_bytes);
+    if (getenv("LATHE_TEST_RESOURCES")) printf("%-28s sm_%-4d %3d registers %5zu stack %6zu + %6zu shared %4u threads\n", key->entry, architecture, e.registers, e.stack_bytes, e.shared_bytes, key->shared_bytes,
+                                               key->block[0] * key->block[1] * key->block[2]);
+}
+
 static inline lt_status compile_for(const lt_kernel_key *key, int architecture)
 {
     char *cubin = NULL;
     size_t bytes = 0;
     LT_TRY(lt_cuda_compile(rtc, key, architecture, &cubin, &bytes));
     LT_CHECK(bytes > 64 && memcmp(cubin, "\177ELF", 4) == 0);
-    LT_CHECK(memmem(cubin, bytes, key->entry, strlen(key->entry)) != NULL); /* the entry point is there */
+    check_machine_code(key, architecture, cubin);
     lt_free(cubin);
     return LT_OK;
 }

@@ -93,6 +93,9 @@ struct lt_backend {
     lt_status (*copy)        (lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
     lt_status (*fill)        (lt_stream *st, void *dst, int byte, size_t bytes);
     lt_status (*build)       (lt_device *dev, const lt_kernel_key *key, lt_kernel **out);
+    /* Optional: has the machine code of a text at hand for `build`, without loading it, which may wait for the device. compile false: only where
+       it is known; *known: whether it is now. */
+    lt_status (*have_code)   (lt_device *dev, const lt_kernel_key *key, bool compile, bool *known);
     /* Arguments are copied: the caller's array may change as soon as this returns. */
     lt_status (*launch)      (lt_stream *st, const lt_launch *at);
     lt_status (*launch_all)  (lt_stream *st, const lt_launch *seq, int n); /* optional: else one by one */

@@ -27,7 +27,7 @@ struct lt_build_list {
 };
 
 /* For a run: the list by number. */
-typedef struct work { const lt_build_list *l; const noted **text; lt_status (*before)(void *ctx); void *ctx; } work;
+typedef struct work { const lt_build_list *l; const noted **text; lt_status (*before)(void *ctx); void *ctx; _Atomic int64_t missing; } work;
 
 static uint64_t digest_of(const lt_kernel_key *key)
 {
@@ -137,13 +137,51 @@ static lt_status build_one(void *ctx, int64_t i, int worker)
     return LT_OK;
 }
 
+static lt_status compile_one(void *ctx, int64_t i, int worker)
+{
+    const work *w = ctx;
+    bool known;
+    (void)worker;
+    if (w->before) LT_TRY(w->before(w->ctx));
+    return w->l->real->backend->have_code(w->l->real, &w->text[i]->key, true, &known);
+}
+
+static lt_status find_one(void *ctx, int64_t i, int worker)
+{
+    work *w = ctx;
+    bool known;
+    (void)worker;
+    LT_TRY(w->l->real->backend->have_code(w->l->real, &w->text[i]->key, false, &known));
+    w->missing += !known;
+    return LT_OK;
+}
+
+static lt_status for_each(const lt_build_list *l, lt_pool *pool, lt_task task, work *w)
+{
+    int64_t n = 0;
+    w->l = l;
+    w->text = lt_malloc((size_t)LT_MAX(l->n, 1) * sizeof *w->text);
+    if (!w->text) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for a list of %lld kernels", l->real->id, (long long)l->n);
+    for (const noted *t = l->first; t; t = t->next) w->text[n++] = t;
+    lt_status s = lt_pool_run(pool, n, task, w);
+    lt_free((void *)w->text);
+    return s;
+}
+
 lt_status lt_build_list_run(lt_build_list *l, lt_pool *pool, lt_status (*before)(void *ctx), void *ctx)
 {
-    work w = { l, lt_malloc((size_t)LT_MAX(l->n, 1) * sizeof *w.text), before, ctx };
-    int64_t n = 0;
-    if (!w.text) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for a list of %lld kernels", l->real->id, (long long)l->n);
-    for (const noted *t = l->first; t; t = t->next) w.text[n++] = t;
-    lt_status s = lt_pool_run(pool, n, build_one, &w);
-    lt_free((void *)w.text);
+    return for_each(l, pool, build_one, &(work){ .before = before, .ctx = ctx });
+}
+
+lt_status lt_build_list_compile(lt_build_list *l, lt_pool *pool, lt_status (*before)(void *ctx), void *ctx)
+{
+    return l->real->backend->have_code ? for_each(l, pool, compile_one, &(work){ .before = before, .ctx = ctx }) : LT_OK;
+}
+
+lt_status lt_build_list_find(lt_build_list *l, lt_pool *pool, int64_t *missing)
+{
+    work w = { 0 };
+    lt_status s = l->real->backend->have_code ? for_each(l, pool, find_one, &w) : LT_OK;
+    *missing = w.missing;
     return s;
 }

@@ -1,7 +1,9 @@
 /* A CUDA driver that is none: memory is the host's, work is done when it is given, kernels only count.
    Built as libcuda.so.1 and found through LATHE_CUDA, it lets the whole device run on any machine, and
-   fail on demand. SPDX-License-Identifier: BSD-3-Clause */
+   fail on demand. What a real one would refuse, or take and then do something undefined, ends the process with a sentence
+   (fake_rules.h), as far as it can be seen here. SPDX-License-Identifier: BSD-3-Clause */
 #include "fake_cuda.h"
+#include "fake_rules.h"
 
 #include "device/cuda/api_driver.h"
 
@@ -41,8 +43,8 @@ static unsigned answer(void)
 #ifndef FAKE_DEVICES
 #define FAKE_DEVICES 1
 #endif
-#ifndef FAKE_SM_MAJOR
-#define FAKE_SM_MAJOR 9
+#ifndef FAKE_SM
+#define FAKE_SM 90
 #endif
 #ifndef FAKE_OTHER /* the name of those after the first */
 #define FAKE_OTHER "fake GPU"
@@ -59,14 +61,16 @@ unsigned cuDeviceGetName(char *s, int n, int dev) { snprintf(s, (size_t)n, "%s",
 unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
 {
     (void)dev;
-    *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? FAKE_SM_MAJOR : which == LT_CU_ATTRIBUTE_SM_MINOR ? 0 : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? 232448 : 100;
+    *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? FAKE_SM / 10 : which == LT_CU_ATTRIBUTE_SM_MINOR ? FAKE_SM % 10
+       : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? (int)cubin_most_shared(FAKE_SM) : 100;
     return 0;
 }
 
 /* One context a device, which goes when everyone who retained it has released it. */
 static int              retained[FAKE_DEVICES + 1];
-static __thread int     current;
+static __thread int     current = -1;
 static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER; /* of contexts and allocations */
+static void need_context(const char *what) { if (current < 0 || retained[current] <= 0) fake_refuse("%s: no context is current on this thread", what); }
 unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev)
 {
     pthread_mutex_lock(&lock);
@@ -104,8 +108,22 @@ unsigned cuDevicePrimaryCtxRelease_v2(int dev)
     return 0;
 }
 
+/* The allocation that holds so many bytes from here on. */
+static bool is_allocated(lt_cu_address at, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (const header *h = allocated; h && !found; h = h->next) {
+        lt_cu_address first = (lt_cu_address)(uintptr_t)((const char *)h + 256);
+        found = at >= first && at + bytes <= first + h->bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
 {
+    need_context("cuMemAlloc");
     unsigned r = answer();
     if (r) return r;
     if (bytes > fake_state.memory_bytes - fake_state.used_bytes) return LT_CU_ERROR_OUT_OF_MEMORY;
@@ -124,6 +142,8 @@ unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
 
 unsigned cuMemFree_v2(lt_cu_address at)
 {
+    need_context("cuMemFree");
+    if (!is_allocated(at, 1) || at % 256) fake_refuse("cuMemFree: %p is no allocation", (void *)(uintptr_t)at);
     header *h = (header *)(void *)((char *)(uintptr_t)at - 256);
     pthread_mutex_lock(&lock);
     take_out(h);
@@ -133,42 +153,125 @@ unsigned cuMemFree_v2(lt_cu_address at)
     return 0;
 }
 
+/* Page-locked memory: a head, then the bytes. */
+typedef struct locked { struct locked *next; size_t bytes; } locked;
+enum { LOCKED_HEAD = 64 };
+static locked *all_locked;
+static void *locked_bytes(locked *l) { return (char *)l + LOCKED_HEAD; }
+
 unsigned cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     (void)flags;
     if (fake_state.most_locked && fake_state.locked >= fake_state.most_locked) return LT_CU_ERROR_OUT_OF_MEMORY;
-    if (!(*out = calloc(1, bytes))) return LT_CU_ERROR_OUT_OF_MEMORY;
+    need_context("cuMemHostAlloc");
+    locked *l = calloc(1, sizeof *l + bytes + LOCKED_HEAD);
+    if (!l) return LT_CU_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    *l = (locked){ all_locked, bytes };
+    all_locked = l;
     fake_state.locked++;
     fake_state.locks++;
+    pthread_mutex_unlock(&lock);
+    *out = locked_bytes(l);
     return 0;
 }
-unsigned cuMemFreeHost(void *p) { free(p); fake_state.locked--; return 0; }
+
+static bool is_locked(lt_cu_address at, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (locked *l = all_locked; l && !found; l = l->next) {
+        lt_cu_address first = (lt_cu_address)(uintptr_t)locked_bytes(l);
+        found = at >= first && at + bytes <= first + l->bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+unsigned cuMemFreeHost(void *p)
+{
+    need_context("cuMemFreeHost");
+    pthread_mutex_lock(&lock);
+    locked **at = &all_locked, *l;
+    while (*at && locked_bytes(*at) != p) at = &(*at)->next;
+    if ((l = *at)) *at = l->next, fake_state.locked--;
+    pthread_mutex_unlock(&lock);
+    if (!l) fake_refuse("cuMemFreeHost: %p is not page-locked", p);
+    free(l);
+    return 0;
+}
 
 /* ---- Streams: a graph being recorded, or work done at once ---- */
-typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
-enum { MAX_NODES = 2048 }; /* of a graph */
+struct CUfunc_st { fake_function f; };
+enum { MAX_NODES = 2048, MAX_PARAMS = 160, MAX_FUNCTIONS = 24 }; /* of a graph, a kernel, a module */
+typedef struct node { lt_cu_function kernel; unsigned grid[3], block[3], shared; void **arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
 struct CUgraph_st { node item[MAX_NODES]; size_t n; uint64_t id; };
 struct CUgraphExec_st { struct CUgraph_st graph; };
 struct CUstream_st { struct CUgraph_st *recording; bool follows; lt_cu_graph_node last; }; /* follows: records into another stream's graph */
-struct CUfunc_st { char name[64]; };
-struct CUmod_st { struct CUfunc_st function; };
-struct CUevent_st { int records; lt_cu_stream at; };
+struct CUmod_st { struct CUmod_st *next; char *image; struct CUfunc_st function[MAX_FUNCTIONS]; int n_functions; };
+struct CUevent_st { int records; bool captured; lt_cu_stream at; };
+
+static int n_params(lt_cu_function k) { return k->f.known ? k->f.code.n_params : 1; }
+
+/* Kernels take addresses of memory that is there: when they are launched, and when what was recorded is replayed. */
+static void check_args(const node *n)
+{
+#ifndef FAKE_ANY_ARGUMENT
+    for (int i = 0; i < n_params(n->kernel); i++) {
+        lt_cu_address at = (lt_cu_address)(uintptr_t)n->arg[i];
+        if (n->kernel->f.known && at && !is_allocated(at, 1) && !is_locked(at, 1)) fake_refuse("%s: argument %d, %p, is in no memory of the device", n->kernel->f.name, i, n->arg[i]);
+    }
+#endif
+    (void)n;
+}
+
+/* One side of a copy: wholly in a piece of memory, as far as that is known. */
+static void check_side(const char *what, lt_cu_address at, size_t bytes, bool recorded)
+{
+    if (!bytes || is_allocated(at, bytes) || is_locked(at, bytes)) return;
+    if (is_allocated(at, 1) || is_locked(at, 1)) fake_refuse("%s: %zu bytes from %p on pass the end of its memory", what, bytes, (void *)(uintptr_t)at);
+#ifndef FAKE_ANY_ARGUMENT
+    if (recorded) fake_refuse("%s: %p is recorded, but neither of the device nor page-locked", what, (void *)(uintptr_t)at);
+#endif
+    (void)recorded;
+}
+
+static void check(const node *n, bool recorded)
+{
+    if (n->kernel) {
+        fake_check_launch(&n->kernel->f, FAKE_SM, n->grid, n->block, n->shared);
+        check_args(n);
+        return;
+    }
+    check_side(n->src ? "copy" : "fill", n->dst, n->bytes, recorded);
+    if (n->src) check_side("copy", n->src, n->bytes, recorded);
+}
 
 static unsigned run(const node *n)
 {
     if (n->kernel) {
         fake_state.launches++;
-        fake_state.last_arg = n->arg;
+        fake_state.last_arg = n->arg[0];
     } else if (n->src) memcpy((void *)(uintptr_t)n->dst, (const void *)(uintptr_t)n->src, n->bytes);
     else memset((void *)(uintptr_t)n->dst, n->byte, n->bytes);
     return 0;
 }
 
+static void **copy_args(lt_cu_function k, void **arg)
+{
+    size_t bytes = (size_t)n_params(k) * sizeof *arg;
+    return memcpy(malloc(bytes), arg, bytes);
+}
+
 static unsigned give(lt_cu_stream st, node n)
 {
+    need_context("work on a stream");
     unsigned r = answer();
-    if (r || !st->recording) return r ? r : run(&n);
+    if (r) return r;
+    check(&n, st->recording != NULL);
+    if (!st->recording) return run(&n);
     if (st->recording->n == MAX_NODES) return LT_CU_ERROR_INVALID_VALUE;
+    if (n.kernel) n.arg = copy_args(n.kernel, n.arg);
     st->recording->item[st->recording->n++] = n;
     st->last = (lt_cu_graph_node)st->recording->n; /* its number, from 1 */
     return 0;
@@ -176,9 +279,10 @@ static unsigned give(lt_cu_stream st, node n)
 
 unsigned cuMemcpyAsync(lt_cu_address dst, lt_cu_address src, size_t n, lt_cu_stream st) { return give(st, (node){ .dst = dst, .src = src, .bytes = n }); }
 unsigned cuMemsetD8Async(lt_cu_address dst, unsigned char byte, size_t n, lt_cu_stream st) { return give(st, (node){ .dst = dst, .byte = byte, .bytes = n }); }
-unsigned cuStreamCreate(lt_cu_stream *st, unsigned flags) { (void)flags; *st = calloc(1, sizeof **st); return 0; }
-unsigned cuStreamDestroy_v2(lt_cu_stream st) { free(st); return 0; }
-unsigned cuStreamSynchronize(lt_cu_stream st) { (void)st; return answer(); }
+unsigned cuStreamCreate(lt_cu_stream *st, unsigned flags) { (void)flags; need_context("cuStreamCreate"); *st = calloc(1, sizeof **st); return 0; }
+static void not_recording(const char *what, lt_cu_stream st) { if (st->recording) fake_refuse("%s: the stream is being recorded", what); }
+unsigned cuStreamDestroy_v2(lt_cu_stream st) { not_recording("cuStreamDestroy", st); free(st); return 0; }
+unsigned cuStreamSynchronize(lt_cu_stream st) { not_recording("cuStreamSynchronize", st); need_context("cuStreamSynchronize"); return answer(); }
 /* An event of a stream that records makes others record there, too, until that stream waits for one of theirs. */
 unsigned cuStreamWaitEvent(lt_cu_stream st, lt_cu_event e, unsigned flags)
 {
@@ -189,34 +293,81 @@ unsigned cuStreamWaitEvent(lt_cu_stream st, lt_cu_event e, unsigned flags)
 }
 unsigned cuEventCreate(lt_cu_event *e, unsigned flags) { (void)flags; *e = calloc(1, sizeof **e); return 0; }
 unsigned cuEventDestroy_v2(lt_cu_event e) { free(e); return 0; }
-unsigned cuEventRecord(lt_cu_event e, lt_cu_stream st) { e->at = st; e->records++; return 0; }
-unsigned cuEventSynchronize(lt_cu_event e) { (void)e; return answer(); }
-unsigned cuEventQuery(lt_cu_event e) { return e->records % 2 ? LT_CU_ERROR_NOT_READY : 0; }
-unsigned cuEventElapsedTime(float *ms, lt_cu_event a, lt_cu_event b) { (void)a; (void)b; *ms = 1.5f; return 0; }
+unsigned cuEventRecord(lt_cu_event e, lt_cu_stream st) { need_context("cuEventRecord"); e->at = st; e->captured = st->recording != NULL; e->records++; return 0; }
+static void not_captured(const char *what, lt_cu_event e) { if (e->captured) fake_refuse("%s: the event belongs to a recording", what); }
+unsigned cuEventSynchronize(lt_cu_event e) { not_captured("cuEventSynchronize", e); return answer(); }
+unsigned cuEventQuery(lt_cu_event e) { not_captured("cuEventQuery", e); return e->records % 2 ? LT_CU_ERROR_NOT_READY : 0; }
+unsigned cuEventElapsedTime(float *ms, lt_cu_event a, lt_cu_event b) { not_captured("cuEventElapsedTime", a); not_captured("cuEventElapsedTime", b); *ms = 1.5f; return 0; }
 
 /* ---- Kernels ---- */
+/* Modules that are gone stay known: a graph may still name their functions. */
+static struct CUmod_st *gone;
+
 unsigned cuModuleLoadData(lt_cu_module *m, const void *image)
 {
-    if (memcmp(image, "\177ELF", 4)) return LT_CU_ERROR_INVALID_VALUE;
+    need_context("cuModuleLoadData");
+    if (memcmp(image, ELFMAG, SELFMAG)) return LT_CU_ERROR_INVALID_VALUE;
+    size_t bytes = cubin_bytes(image);
     *m = calloc(1, sizeof **m);
+    (*m)->image = memcpy(malloc(bytes), image, bytes);
     fake_state.modules++;
     fake_state.loads++;
     return 0;
 }
-unsigned cuModuleUnload(lt_cu_module m) { free(m); fake_state.modules--; return 0; }
-unsigned cuModuleGetFunction(lt_cu_function *f, lt_cu_module m, const char *name) { (void)name; *f = &m->function; return 0; }
-unsigned cuFuncSetAttribute(lt_cu_function f, unsigned which, int value) { (void)f; (void)which; (void)value; return 0; }
+
+unsigned cuModuleUnload(lt_cu_module m)
+{
+    need_context("cuModuleUnload");
+    for (int i = 0; i < m->n_functions; i++) m->function[i].f.loaded = false;
+    free(m->image);
+    m->image = NULL;
+    pthread_mutex_lock(&lock);
+    m->next = gone;
+    gone = m;
+    pthread_mutex_unlock(&lock);
+    fake_state.modules--;
+    return 0;
+}
+
+unsigned cuModuleGetFunction(lt_cu_function *f, lt_cu_module m, const char *name)
+{
+    need_context("cuModuleGetFunction");
+    int i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < m->n_functions && strcmp(m->function[i].f.name, name)) i++;
+    if (i == MAX_FUNCTIONS) fake_refuse("%s: more functions than a module has here", name);
+    if (i == m->n_functions) m->function[m->n_functions++].f = fake_function_of(m->image, name, FAKE_SM);
+    pthread_mutex_unlock(&lock);
+    *f = &m->function[i];
+    return 0;
+}
+
+unsigned cuFuncSetAttribute(lt_cu_function f, unsigned which, int value)
+{
+    if (which == LT_CU_FUNCTION_MAX_SHARED_BYTES) fake_allow_dynamic(&f->f, (size_t)value, FAKE_SM);
+    return 0;
+}
+
+/* param: where each argument lies. */
+static node launch_of(lt_cu_function f, void **param, void *arg[static MAX_PARAMS])
+{
+    for (int i = 0; i < n_params(f); i++) arg[i] = *(void **)param[i];
+    return (node){ .kernel = f, .arg = arg };
+}
+
 unsigned cuLaunchKernel(lt_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, lt_cu_stream st,
                         void **param, void **extra)
 {
-    (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)extra;
-    return give(st, (node){ .kernel = f, .arg = *(void **)param[0] });
+    void *arg[MAX_PARAMS];
+    node n = launch_of(f, param, arg);
+    (void)extra;
+    n.grid[0] = gx, n.grid[1] = gy, n.grid[2] = gz, n.block[0] = bx, n.block[1] = by, n.block[2] = bz, n.shared = shared;
+    return give(st, n);
 }
 unsigned cuLaunchKernelEx(const lt_cu_launch_config *at, lt_cu_function f, void **param, void **extra)
 {
-    (void)extra;
     fake_state.early += at->numAttrs == 1 && at->attrs[0].id == LT_CU_LAUNCH_OVERLAP;
-    return give(at->hStream, (node){ .kernel = f, .arg = *(void **)param[0] });
+    return cuLaunchKernel(f, at->gridDimX, at->gridDimY, at->gridDimZ, at->blockDimX, at->blockDimY, at->blockDimZ, at->sharedMemBytes, at->hStream, param, extra);
 }
 
 /* ---- Graphs ---- */
@@ -272,21 +423,33 @@ unsigned cuGraphInstantiateWithFlags(lt_cu_graph_exec *e, lt_cu_graph g, unsigne
     (void)flags;
     *e = malloc(sizeof **e);
     (*e)->graph = *g;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->item[i].kernel) (*e)->graph.item[i].arg = copy_args(g->item[i].kernel, g->item[i].arg);
     fake_state.instantiated++;
     return 0;
 }
 unsigned cuGraphLaunch(lt_cu_graph_exec e, lt_cu_stream st)
 {
-    (void)st;
+    not_recording("cuGraphLaunch", st);
+    need_context("cuGraphLaunch");
     unsigned r = answer();
-    for (size_t i = 0; i < e->graph.n && !r; i++) r = run(&e->graph.item[i]);
+    for (size_t i = 0; i < e->graph.n && !r; i++) {
+        check(&e->graph.item[i], true);
+        r = run(&e->graph.item[i]);
+    }
     return r;
 }
-unsigned cuGraphDestroy(lt_cu_graph g) { free(g); return 0; }
-unsigned cuGraphExecDestroy(lt_cu_graph_exec e) { free(e); return 0; }
+static void free_args(struct CUgraph_st *g)
+{
+    for (size_t i = 0; i < g->n; i++) free((void *)g->item[i].arg);
+}
+unsigned cuGraphDestroy(lt_cu_graph g) { free_args(g); free(g); return 0; }
+unsigned cuGraphExecDestroy(lt_cu_graph_exec e) { free_args(&e->graph); free(e); return 0; }
 unsigned cuGraphExecKernelNodeSetParams_v2(lt_cu_graph_exec e, lt_cu_graph_node n, const lt_cu_kernel_node *to)
 {
     if (fake_state.refuse_updates) return LT_CU_ERROR_INVALID_VALUE;
-    e->graph.item[(uintptr_t)n - 1].arg = *(void **)to->kernelParams[0];
+    node *own = &e->graph.item[(uintptr_t)n - 1];
+    if (own->kernel != to->func) fake_refuse("%s: its node is of %s", to->func->f.name, own->kernel ? own->kernel->f.name : "a copy");
+    for (int i = 0; i < n_params(to->func); i++) own->arg[i] = *(void **)to->kernelParams[i];
     return 0;
 }

@@ -2,12 +2,15 @@
    fault a GPU would have to be broken for. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/pool.h"
 #include "base/status.h"
+#include "device/build_list.h"
 #include "device/cuda/cuda.h"
 #include "fake_cuda.h"
 #include "lt_test.h"
 #include "trace/clock.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static fake_cuda *fake;
 
@@ -233,6 +236,45 @@ LT_TEST(threads_that_want_one_text_compile_it_once)
     lt_device_close(dev);
 }
 
+LT_TEST(texts_are_compiled_without_loading_them)
+{
+    lt_device *dev = open_fake();
+    lt_build_list *l = NULL;
+    lt_kernel *k = NULL;
+    lt_kernel_key key = touch;
+    char text[3][200];
+    int64_t missing = 0;
+    BUILD_OR_SKIP(dev, &touch, &k); /* known, and loaded */
+    lt_kernel_destroy(k);
+    LT_CHECK_OK(lt_build_list_create(dev, &l));
+    for (int i = 0; i < 3; i++) {
+        snprintf(text[i], sizeof text[i], "/* %d %lld */ %s", i, (long long)lt_clock_ns(), i < 2 ? source : "nonsense");
+        key.source = text[i];
+        LT_CHECK_OK(lt_device_build(lt_build_list_device(l), i < 2 ? &key : &touch, &k));
+        lt_kernel_destroy(k);
+    }
+    LT_CHECK_OK(lt_build_list_find(l, lt_device_pool(dev), &missing));
+    LT_CHECK(missing == 2 && fake->loads == 1);
+    int64_t before = lt_device_build_counts(dev).compiled;
+    LT_CHECK_OK(lt_build_list_compile(l, lt_device_pool(dev), NULL, NULL));
+    LT_CHECK(lt_device_build_counts(dev).compiled == before + 2 && fake->loads == 1);
+    LT_CHECK_OK(lt_build_list_find(l, lt_device_pool(dev), &missing));
+    LT_CHECK_EQ_INT(missing, 0);
+    key.source = text[0];
+    LT_CHECK_OK(lt_device_build(dev, &key, &k)); /* loaded when it is wanted */
+    LT_CHECK(lt_device_build_counts(dev).compiled == before + 2 && fake->loads == 2);
+    lt_kernel_destroy(k);
+    LT_CHECK_OK(lt_build_list_run(l, lt_device_pool(dev), NULL, NULL));
+    LT_CHECK_EQ_INT(fake->loads, 3);
+    key.source = text[2]; /* does not compile, every time it is tried, and waits nowhere */
+    LT_CHECK_OK(lt_device_build(lt_build_list_device(l), &key, &k));
+    lt_kernel_destroy(k);
+    for (int i = 0; i < 2; i++) LT_CHECK_FAILS(lt_build_list_compile(l, lt_device_pool(dev), NULL, NULL), LT_ERR_FORMAT, "does not compile");
+    lt_build_list_destroy(l);
+    lt_device_close(dev);
+    LT_CHECK_EQ_INT(fake->modules, 0);
+}
+
 static lt_kernel *part;
 static lt_status enqueue_part(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
@@ -335,6 +377,85 @@ LT_TEST(branches_are_captured_and_do_not_start_early)
     lt_stream_destroy(st);
     lt_kernel_destroy(k);
     lt_device_close(dev);
+}
+
+/* ---- what the made-up driver does not take ---- */
+typedef struct offence { lt_device *dev; lt_stream *st; lt_kernel *k; lt_kernel_key key; } offence;
+static void launch(offence *o)
+{
+    float x = 0;
+    void *p = &x;
+    lt_device_build(o->dev, &o->key, &o->k);
+    lt_stream_launch(o->st, &(lt_launch){ o->k, &p });
+}
+static void too_many_threads(offence *o) { o->key.block[0] = 64, launch(o); }
+static void too_much_shared(offence *o) { o->key.shared_bytes = 230000, launch(o); }
+static void less_shared_than_before(offence *o)
+{
+    lt_kernel *other;
+    float x = 0;
+    void *p = &x;
+    o->key.shared_bytes = 100000;
+    lt_device_build(o->dev, &o->key, &o->k);
+    o->key.shared_bytes = 60000;
+    lt_device_build(o->dev, &o->key, &other);
+    lt_stream_launch(o->st, &(lt_launch){ o->k, &p });
+}
+static void past_the_end(offence *o)
+{
+    void *p;
+    char from[4000] = "";
+    o->dev->backend->alloc(o->dev, 3000, &p);
+    lt_stream_copy(o->st, p, from, sizeof from, LT_TRANSFER_H2D, false);
+}
+static void waiting_while_recording(offence *o)
+{
+    lt_capture_begin(o->st);
+    lt_cuda_sync(o->st);
+}
+static void a_thread_without_context(offence *o)
+{
+    lt_cuda *c = o->dev->state;
+    c->cu->cuDevicePrimaryCtxRelease_v2(0);
+    c->cu->cuStreamSynchronize(((lt_cuda_stream *)o->st)->handle);
+}
+
+/* In a process of its own: it ends with the rule. */
+static void check_refused(void (*offend)(offence *), const char *rule)
+{
+    int pipe_of[2], status;
+    char said[400] = "";
+    if (pipe(pipe_of)) LT_TEST_FAIL("no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        static const char bounded[] = "extern \"C\" __global__ void __launch_bounds__(32) touch(float *x) { __shared__ float s[1024]; s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }";
+        dup2(pipe_of[1], STDERR_FILENO);
+        lt_device *dev = open_fake();
+        offence o = { .dev = dev, .st = lt_device_stream(dev), .key = touch };
+        o.key.source = bounded;
+        offend(&o);
+        _exit(0);
+    }
+    close(pipe_of[1]);
+    for (size_t n = 0, got; n + 1 < sizeof said && (got = (size_t)LT_MAX(read(pipe_of[0], said + n, sizeof said - 1 - n), 0)) > 0;) n += got;
+    close(pipe_of[0]);
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status) || !strstr(said, rule)) LT_TEST_FAIL("expected '%s', the driver said '%s'", rule, said);
+}
+
+LT_TEST(the_made_up_driver_keeps_rules)
+{
+    lt_device *dev = open_fake();
+    lt_kernel *k = NULL;
+    BUILD_OR_SKIP(dev, &touch, &k);
+    lt_kernel_destroy(k);
+    lt_device_close(dev);
+    check_refused(too_many_threads, "more threads than its launch bounds");
+    check_refused(too_much_shared, "230000 bytes of shared memory beside 4096");
+    check_refused(less_shared_than_before, "60000 are allowed so far");
+    check_refused(past_the_end, "pass the end of its memory");
+    check_refused(waiting_while_recording, "is being recorded");
+    check_refused(a_thread_without_context, "no context is current");
 }
 
 LT_TEST_MAIN()

@@ -2,8 +2,10 @@
    the operator, with the bounds the specification sets for half precisions. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
+#include "base/status.h"
 #include "device/backend.h"
 #include "lathe/rng.h"
+#include "operators/rollout/device/device.h"
 #include "operators/rollout/fused/fused.h"
 #include "operators/rollout/rollout.h"
 
@@ -64,22 +66,37 @@ static lt_operator_spec variant(int layers, int channels, int kernel, int grid)
     return s;
 }
 
+/* Which kernels make a step, in which precisions. */
+typedef struct kind { const char *step; lt_precision precision; double bound; } kind;
+static const kind kinds[] = {
+    { "auto", LT_PRECISION_FLOAT16, 4e-3 }, { "auto", LT_PRECISION_BFLOAT16, 3e-2 }, /* those of sm_90 */
+    { "mma", LT_PRECISION_FLOAT16, 4e-3 },  { "mma", LT_PRECISION_BFLOAT16, 3e-2 },  { "mma", LT_PRECISION_TF32, 2e-3 }, { "mma", LT_PRECISION_FLOAT32, 1e-5 },
+};
+
+static void compare_kind(lt_device *dev, const char *what, const lt_operator_spec *s, int64_t realizations, const kind *k, const float *exact, float *got, float *again)
+{
+    int64_t per_step = realizations * 3 * s->grid * s->grid;
+    LT_CHECK(!strcmp(roll(dev, s, k->precision, realizations, got), "fused"));
+    double d = distance(got + per_step, exact + per_step, per_step);
+    if (!(d <= k->bound)) LT_TEST_FAIL("%s, %s, %s: one step is off by %.2e, at most %.2e", what, k->step, lt_precision_name(k->precision), d, k->bound);
+    if (lt_test_brief()) return;
+    roll(dev, s, k->precision, realizations, again);
+    LT_CHECK(!memcmp(got, again, (size_t)(STEPS * per_step) * sizeof *got)); /* to the bit */
+}
+
 static void compare(lt_device *dev, const char *what, const lt_operator_spec *s, int64_t realizations)
 {
     if (lt_test_brief()) realizations = 1;
-    static const struct { lt_precision precision; double bound; } row[] = { { LT_PRECISION_FLOAT16, 4e-3 }, { LT_PRECISION_BFLOAT16, 3e-2 }, { LT_PRECISION_TF32, 2e-3 } };
     int64_t per_step = realizations * 3 * s->grid * s->grid;
     float *exact = malloc((size_t)(STEPS * per_step) * sizeof *exact), *got = calloc((size_t)(STEPS * per_step), sizeof *got);
     float *again = calloc((size_t)(STEPS * per_step), sizeof *again);
     roll(NULL, s, LT_PRECISION_FLOAT32, realizations, exact);
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        LT_CHECK(!strcmp(roll(dev, s, row[i].precision, realizations, got), "fused"));
-        double d = distance(got + per_step, exact + per_step, per_step);
-        if (!(d <= row[i].bound)) LT_TEST_FAIL("%s, %s: one step is off by %.2e, at most %.2e", what, lt_precision_name(row[i].precision), d, row[i].bound);
-        if (lt_test_brief()) continue;
-        roll(dev, s, row[i].precision, realizations, again);
-        LT_CHECK(!memcmp(got, again, (size_t)(STEPS * per_step) * sizeof *got)); /* to the bit */
+    for (size_t i = 0; i < LT_LEN(kinds); i++) {
+        if (!strcmp(kinds[i].step, "auto") && dev->generation != 90) continue; /* a clock chooses */
+        setenv("LATHE_CUDA_STEP", kinds[i].step, 1);
+        compare_kind(dev, what, s, realizations, &kinds[i], exact, got, again);
     }
+    unsetenv("LATHE_CUDA_STEP");
     free(exact);
     free(got);
     free(again);
@@ -139,16 +156,40 @@ LT_TEST(the_standard_space_fits_on_cards_with_8_gb)
     char why[160];
     LT_CHECK_OK(lt_device_open("null", &dev));
     dev->generation = 86, dev->shared_bytes = 99 << 10;
-    for (int kernel = 3; kernel <= 5; kernel += 2) {
-        lt_operator_spec s = variant(4, 64, kernel, 128);
-        LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT16, why) && !lt_fused_cnn_measured(dev, LT_PRECISION_FLOAT16));
-        LT_CHECK_OK(lt_fused_cnn_need(dev, &s, LT_PRECISION_FLOAT16, 5, &bytes));
-        LT_CHECK(bytes <= (int64_t)2 << 30);
-        LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT32, why));
-    }
+    for (int kernel = 3; kernel <= 7; kernel += 2)
+        for (int layers = 2; layers <= 5; layers++) {
+            lt_operator_spec s = variant(layers, 64, kernel, 128);
+            LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT16, why) && !lt_fused_cnn_measured(dev, LT_PRECISION_FLOAT16));
+            LT_CHECK_OK(lt_fused_cnn_need(dev, &s, LT_PRECISION_FLOAT16, 5, &bytes));
+            LT_CHECK(bytes <= (int64_t)2 << 30);
+            LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT32, why));
+        }
     dev->generation = 75;
     lt_operator_spec s = variant(4, 64, 3, 128);
     LT_CHECK(!lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT16, why) && strstr(why, "sm_80"));
+    dev->generation = 90;
+    lt_device_close(dev);
+}
+
+/* A whole rollout of 500 steps beside the operators that run with it: on cards with 8 GB with 5 realizations, with 24 GB with 15, in every precision. */
+LT_TEST(rollouts_of_the_standard_space_are_planned_on_8_and_24_gb)
+{
+    static const struct { int generation; int64_t gb, realizations; } card[] = { { 86, 8, 5 }, { 89, 24, 15 } };
+    lt_device *dev = NULL;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    setenv("LATHE_CUDA_STEP", "mma", 1);
+    for (size_t i = 0; i < LT_LEN(card); i++)
+        for (int p = 0; p < LT_PRECISION_COUNT; p++) {
+            lt_operator_spec s = variant(5, 64, 7, 128);
+            lt_rollout_options o = lt_rollout_defaults();
+            lt_rollout_need need;
+            int64_t bytes = card[i].gb << 30;
+            dev->generation = card[i].generation, dev->shared_bytes = 99 << 10;
+            o.device = dev, o.precision = (lt_precision)p, o.realizations = card[i].realizations, o.steps = 500;
+            LT_CHECK_OK(lt_device_rollout_plan(&s, &o, bytes, true, &need));
+            LT_CHECK(need.exact && 2 * (need.step_bytes + need.state_bytes) <= bytes);
+        }
+    unsetenv("LATHE_CUDA_STEP");
     dev->generation = 90;
     lt_device_close(dev);
 }

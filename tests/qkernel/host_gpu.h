@@ -1,5 +1,6 @@
 /* The CPU as a GPU of Gram matrices: memory of its own that is the host's, and kernels whose text is compiled as C++ and run thread by
-   thread (gram_host.cc). It says that it has no tensor cores, so that all texts are plain. SPDX-License-Identifier: BSD-3-Clause */
+   thread (gram_host.cc). It says that it has no tensor cores, so that all texts are plain. With LATHE_TEST_DEVICE=cuda a real GPU is in its place,
+   with as little shared memory as is asked for. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_TEST_HOST_GPU_H
 #define LT_TEST_HOST_GPU_H
 
@@ -19,7 +20,6 @@ enum { HOST_MAX_TEXTS = 128 };
 static struct { char *source; void *library; } host_known[HOST_MAX_TEXTS];
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool host_backwards; /* the last thread of a block first: what depends on it lacks a barrier */
-static int64_t host_launches;
 
 /* The text with "extern __shared__" as the shim has it, behind the name of its entry. */
 static inline char *host_text(const lt_kernel_key *key)
@@ -62,7 +62,6 @@ static inline lt_status host_kernel_run(const lt_kernel *base, lt_pool *pool, vo
     (void)pool;
     memcpy(copy, arg, (size_t)base->n_args * sizeof *copy);
     k->run(k->blocks, k->threads, k->shared_bytes, host_backwards, copy);
-    host_launches++;
     return LT_OK;
 }
 
@@ -93,18 +92,29 @@ static inline lt_status host_describe(lt_device *dev, lt_device_info *out)
     return LT_OK;
 }
 
+static inline bool host_gpu_is_real(void) { return getenv("LATHE_TEST_DEVICE") && !strcmp(getenv("LATHE_TEST_DEVICE"), "cuda"); }
+
+#define HOST_GPU_OR_SKIP()                                                                                             \
+    do {                                                                                                               \
+        lt_device *dev_ = NULL;                                                                                        \
+        if (host_gpu_is_real() && lt_device_open("cuda", &dev_)) LT_SKIP("%s", lt_error_text());                       \
+        lt_device_close(dev_);                                                                                         \
+        if (!host_gpu_is_real() && !host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");           \
+    } while (0)
+
 /* shared_bytes: of a block. Closed by host_gpu_close. */
 static inline lt_device *host_gpu_open(size_t shared_bytes)
 {
     lt_device *dev = NULL;
-    LT_CHECK_OK(lt_device_open("cpu", &dev));
+    LT_CHECK_OK(lt_device_open(host_gpu_is_real() ? "cuda" : "cpu", &dev));
     host_cpu = dev->backend;
+    dev->shared_bytes = shared_bytes;
+    if (host_gpu_is_real()) return dev;
     host_table = *host_cpu;
     host_table.flags = LT_DEVICE_OWN_MEMORY | LT_DEVICE_TEXT_KERNELS | LT_DEVICE_COMPUTES;
     host_table.describe = host_describe, host_table.build = host_build;
     dev->backend = &host_table;
     dev->generation = 70;
-    dev->shared_bytes = shared_bytes;
     return dev;
 }
 

@@ -1,5 +1,5 @@
 /* Circuits of any gates on a device: the very texts of its kernels, run by the CPU thread by thread, against the CPU's own states and
-   kernels. Needs a C++ compiler, no GPU. SPDX-License-Identifier: BSD-3-Clause */
+   kernels. Needs a C++ compiler, no GPU; the test circuit_cuda is the same program on a real one. SPDX-License-Identifier: BSD-3-Clause */
 #define LT_TEST_KEPT_BLOCKS 64
 #include "lt_test.h"
 #include "host_gpu.h"
@@ -36,7 +36,7 @@ static lt_gram_info fill(lt_device *dev, const asked *a, const lt_circuit *c, co
 
 LT_TEST(every_stored_map_has_its_kernel)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     FILE *f = vectors_open("maps.txt");
     map_case c;
     int n = 0, closed = 0;
@@ -150,7 +150,7 @@ static double differs(lt_device *dev, const asked *a, const lt_circuit *c, bool 
 /* Chunks of 2^8 amplitudes: several small states, one, and parts of larger ones, whose gates take several sweeps. */
 LT_TEST(random_circuits_agree_whatever_lies_in_a_chunk)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     lt_rng r = lt_rng_seed(23);
     double worst = 0;
     lt_device *dev = host_gpu_open(24 << 8);
@@ -177,7 +177,7 @@ LT_TEST(random_circuits_agree_whatever_lies_in_a_chunk)
 
 LT_TEST(other_kernels_and_precisions_agree)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     lt_rng r = lt_rng_seed(24);
     lt_device *dev = host_gpu_open(24 << 8);
     for (int i = 0; i < 10; i++) {
@@ -202,7 +202,7 @@ LT_TEST(other_kernels_and_precisions_agree)
 
 LT_TEST(states_come_with_what_cancels_in_kernels)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     lt_rng r = lt_rng_seed(25);
     lt_device *dev = host_gpu_open(24 << 8);
     for (int i = 0; i < 6; i++) {
@@ -248,7 +248,7 @@ static double gradients_differ(lt_device *dev, const lt_circuit *c, const double
 
 LT_TEST(derivatives_agree_whatever_lies_in_a_chunk)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     lt_rng r = lt_rng_seed(26);
     double loss[N_ROWS * N_ROWS], worst = 0;
     lt_device *dev = host_gpu_open(40 << 8);
@@ -271,7 +271,7 @@ LT_TEST(derivatives_agree_whatever_lies_in_a_chunk)
 
 LT_TEST(a_handle_takes_other_weights)
 {
-    if (!host_library_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    HOST_GPU_OR_SKIP();
     lt_rng r = lt_rng_seed(27);
     lt_device *dev = host_gpu_open(48 << 10);
     double near[N_ROWS * N_ROWS], far[N_ROWS * N_ROWS], off = 0;

@@ -25,27 +25,25 @@ static lt_digest text_digest(const lt_kernel_key *key)
     return lt_sha256_finish(&h);
 }
 
-/* From the cache, or compiled. A cache that cannot be read or written costs time, nothing else. */
-static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, const lt_digest *digest, char **cubin, size_t *bytes)
+/* From the cache, or compiled. A cache that cannot be read or written costs time, nothing else. *cubin NULL: it is not known, and shall not be compiled. */
+static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, bool compile, lt_cuda_module *m)
 {
     const lt_nvrtc *rtc;
     int major, minor;
     char name[200];
     LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
-    snprintf(name, sizeof name, "cubin 2 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(digest).s);
-    if (lt_cache_get(name, CUBIN_LIMIT_BYTES, cubin, bytes)) *cubin = NULL;
-    if (*cubin) {
-        c->dev->n_loaded++;
-        return LT_OK;
-    }
+    snprintf(name, sizeof name, "cubin 2 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(&m->digest).s);
+    if (lt_cache_get(name, CUBIN_LIMIT_BYTES, &m->cubin, &m->cubin_bytes)) m->cubin = NULL;
+    if (m->cubin) c->dev->n_loaded++;
+    if (m->cubin || !compile) return LT_OK;
     lt_span span = lt_span_begin("compile a text");
     int64_t start = lt_clock_ns();
-    lt_status s = lt_cuda_compile(rtc, key, c->sm, cubin, bytes);
+    lt_status s = lt_cuda_compile(rtc, key, c->sm, &m->cubin, &m->cubin_bytes);
     c->dev->compile_ns += lt_clock_ns() - start;
     lt_span_end(span);
     if (s) return s;
     c->dev->n_compiled++;
-    (void)lt_cache_put(name, *cubin, *bytes);
+    (void)lt_cache_put(name, m->cubin, m->cubin_bytes);
     return LT_OK;
 }
 
@@ -66,75 +64,111 @@ static void take_out(lt_cuda *c, lt_cuda_module *m)
     *at = m->next;
 }
 
+static void destroy_module(lt_cuda *c, lt_cuda_module *m)
+{
+    if (m->handle) (void)c->cu->cuModuleUnload(m->handle);
+    lt_free(m->cubin);
+    lt_free(m);
+}
+
 /* Loading and unloading wait for everything the device has been given, so what nobody uses any more stays loaded (decision 133). */
 static void leave_module(lt_cuda *c, lt_cuda_module *m)
 {
     if (!m) return;
     pthread_mutex_lock(&c->lock);
-    bool unused = --m->n_users == 0, keep = unused && c->n_unused_modules < LT_BUILDS_KEPT;
+    bool unused = --m->n_users == 0, keep = unused && (m->handle || m->cubin) && c->n_unused_modules < LT_BUILDS_KEPT;
     if (keep) c->n_unused_modules++;
     else if (unused) take_out(c, m);
     pthread_mutex_unlock(&c->lock);
-    if (!unused || keep) return;
-    (void)c->cu->cuModuleUnload(m->handle);
-    lt_free(m);
+    if (unused && !keep) destroy_module(c, m);
 }
 
 void lt_cuda_modules_unload(lt_cuda *c)
 {
     for (lt_cuda_module *m = c->modules, *next; m; m = next) {
         next = m->next;
-        (void)c->cu->cuModuleUnload(m->handle);
-        lt_free(m);
+        destroy_module(c, m);
     }
     c->modules = NULL;
 }
 
-/* A new one, which this thread has to make, unless *made: then it exists, perhaps since another thread has just made it.
-   Kernels are built by several threads at once, and a text that two of them want is compiled once. */
-static lt_cuda_module *claim_module(lt_cuda *c, const lt_digest *digest, bool *made)
+/* The module of a text. It is loaded, unless *mine: then this thread has to go on with it, and to settle it. Kernels are built by several threads
+   at once, and a text that two of them want is compiled once. */
+static lt_cuda_module *claim_module(lt_cuda *c, const lt_digest *digest, bool *mine)
 {
     pthread_mutex_lock(&c->lock);
     lt_cuda_module *m = find_module(c, digest);
     for (; m && m->making; m = find_module(c, digest)) pthread_cond_wait(&c->made, &c->lock);
-    *made = m != NULL;
+    if (m && !m->n_users) c->n_unused_modules--;
     if (!m && (m = lt_calloc(1, sizeof *m))) {
-        *m = (lt_cuda_module){ .next = c->modules, .digest = *digest, .making = true };
+        *m = (lt_cuda_module){ .next = c->modules, .digest = *digest };
         c->modules = m;
     }
-    if (*made && !m->n_users) c->n_unused_modules--;
+    *mine = m && !m->handle;
+    if (*mine) m->making = true;
     if (m) m->n_users++;
     pthread_mutex_unlock(&c->lock);
     return m;
 }
 
+/* s: how it went. After a failure the module is gone: those who wait find nothing, and try for themselves. */
+static lt_status settle_module(lt_cuda *c, lt_cuda_module *m, lt_status s)
+{
+    pthread_mutex_lock(&c->lock);
+    m->making = false;
+    if (s) take_out(c, m);
+    pthread_cond_broadcast(&c->made);
+    pthread_mutex_unlock(&c->lock);
+    if (s) destroy_module(c, m);
+    return s;
+}
+
 static lt_status make_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module *m)
 {
-    char *cubin, what[96];
-    size_t bytes;
-    LT_TRY(get_cubin(c, key, &m->digest, &cubin, &bytes));
-    unsigned r = c->cu->cuModuleLoadData(&m->handle, cubin);
-    lt_free(cubin);
-    if (!r) return LT_OK;
-    snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
-    return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
+    char what[96];
+    if (!m->cubin) LT_TRY(get_cubin(c, key, true, m));
+    unsigned r = c->cu->cuModuleLoadData(&m->handle, m->cubin);
+    if (r) {
+        m->handle = NULL;
+        snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
+        return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
+    }
+    lt_free(m->cubin);
+    m->cubin = NULL;
+    return LT_OK;
+}
+
+static lt_status claim(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module **out, bool *mine)
+{
+    lt_digest digest = text_digest(key);
+    *out = claim_module(c, &digest, mine);
+    return *out ? LT_OK : LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
 }
 
 static lt_status load_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module **out)
 {
-    bool made;
-    lt_digest digest = text_digest(key);
-    *out = claim_module(c, &digest, &made);
-    if (!*out) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
-    if (made) return LT_OK;
-    lt_status s = make_module(c, key, *out);
-    pthread_mutex_lock(&c->lock);
-    (*out)->making = false;
-    if (s) take_out(c, *out); /* those who wait find nothing, and try for themselves */
-    pthread_cond_broadcast(&c->made);
-    pthread_mutex_unlock(&c->lock);
-    if (s) lt_free(*out), *out = NULL;
+    bool mine;
+    LT_TRY(claim(c, key, out, &mine));
+    if (!mine) return LT_OK;
+    lt_status s = settle_module(c, *out, make_module(c, key, *out));
+    if (s) *out = NULL;
     return s;
+}
+
+lt_status lt_cuda_have_code(lt_device *dev, const lt_kernel_key *key, bool compile, bool *known)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    lt_cuda_module *m;
+    bool mine;
+    *known = true;
+    LT_TRY(claim(c, key, &m, &mine));
+    if (mine) {
+        lt_status s = settle_module(c, m, m->cubin ? LT_OK : get_cubin(c, key, compile, m));
+        if (s) return s;
+        *known = m->cubin != NULL; /* until now this thread uses it */
+    }
+    leave_module(c, m);
+    return LT_OK;
 }
 
 /* ---- Kernels -------------------------------------------------------------------------------- */

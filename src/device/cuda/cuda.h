@@ -26,7 +26,7 @@ typedef struct lt_cuda {
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];
     long long    *fault;                /* written by kernels, read at sync: an lt_cuda_fault and what goes with it */
-    struct lt_cuda_module *modules;     /* loaded now, or being made */
+    struct lt_cuda_module *modules;     /* loaded, compiled ahead, or being made */
     int           n_unused_modules;     /* of them */
     struct lt_cuda_pinned *pinned;      /* page-locked memory, in use and kept (host_memory.c) */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
@@ -50,11 +50,13 @@ typedef struct lt_cuda_event {
     bool        recorded;
 } lt_cuda_event;
 
-/* Machine code on the device: kernels of the same text and options share it. */
+/* Machine code: kernels of the same text and options share it. */
 typedef struct lt_cuda_module {
     struct lt_cuda_module *next;
     lt_digest    digest;
-    lt_cu_module handle;
+    lt_cu_module handle;                /* NULL: not loaded */
+    char        *cubin;                 /* until it is loaded */
+    size_t       cubin_bytes;
     int          n_users;
     bool         making;                /* by a thread; others that want it wait */
 } lt_cuda_module;
@@ -125,6 +127,7 @@ void      lt_cuda_note_event(lt_cuda_stream *st); /* the capture spans several s
 
 /* ---- build.c ---- */
 lt_status lt_cuda_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out);
+lt_status lt_cuda_have_code(lt_device *dev, const lt_kernel_key *key, bool compile, bool *known);
 void      lt_cuda_modules_unload(lt_cuda *c); /* before the device closes */
 
 /* ---- host_memory.c ---- */

@@ -197,7 +197,7 @@ const lt_backend *lt_backend_cuda(void)
 {
     static const lt_backend table = {
         .name = "cuda", .flags = LT_DEVICE_OWN_MEMORY | LT_DEVICE_TEXT_KERNELS | LT_DEVICE_COMPUTES,
-        LT_BACKEND_SLOTS(lt_cuda), .await = lt_cuda_await, .launch_all = lt_cuda_launch_all,
+        LT_BACKEND_SLOTS(lt_cuda), .await = lt_cuda_await, .launch_all = lt_cuda_launch_all, .have_code = lt_cuda_have_code,
     };
     return &table;
 }

@@ -14,6 +14,8 @@
 #include "trace/clock.h"
 #include "trace/trace.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,11 +153,19 @@ static lt_status note_texts(const lt_generator *g, lt_build_list *l)
     return s;
 }
 
+/* What is compiled while rows run (decision 430). */
+struct lt_compile_ahead {
+    lt_generator  *g;
+    lt_build_list *list;
+    pthread_t      thread;
+    atomic_bool    enough;                /* no row is left that would want more */
+};
+
 static lt_status before_text(void *ctx)
 {
-    const lt_generator *g = ctx;
-    if (lt_generator_stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-    if (g->beat) g->beat(g->beat_ctx, -1, 0);
+    const lt_compile_ahead *a = ctx;
+    if (lt_generator_stopped(a->g) || atomic_load(&a->enough)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
+    if (a->g->beat) a->g->beat(a->g->beat_ctx, -1, 0);
     return LT_OK;
 }
 
@@ -170,18 +180,47 @@ static lt_status settle_step(const lt_generator *g)
     return LT_OK;
 }
 
-lt_status lt_generator_prepare_kernels(lt_generator *g)
+/* Who needs a text that does not compile meets the failure again. */
+static void *compile_ahead(void *ctx)
 {
-    int64_t start = lt_clock_ns();
-    lt_build_list *l = NULL;
+    lt_compile_ahead *a = ctx;
+    lt_trace_thread_name("kernels ahead");
+    (void)lt_build_list_compile(a->list, lt_device_pool(a->g->opt->device), before_text, a);
+    return NULL;
+}
+
+void lt_compile_ahead_stop(lt_compile_ahead *a)
+{
+    if (!a) return;
+    atomic_store(&a->enough, true);
+    if (a->thread) pthread_join(a->thread, NULL);
+    lt_build_list_destroy(a->list);
+    lt_free(a);
+}
+
+static lt_status start(lt_compile_ahead *a)
+{
+    lt_generator *g = a->g;
+    int64_t missing;
+    LT_TRY(lt_build_list_create(g->opt->device, &a->list));
+    LT_TRY(note_texts(g, a->list));
+    LT_TRY(lt_build_list_find(a->list, lt_device_pool(g->opt->device), &missing));
+    if (!missing) return lt_build_list_run(a->list, lt_device_pool(g->opt->device), before_text, a);
+    if (pthread_create(&a->thread, NULL, compile_ahead, a)) a->thread = 0; /* then rows compile what they need */
+    return LT_OK;
+}
+
+lt_status lt_compile_ahead_start(lt_generator *g, lt_compile_ahead **out)
+{
+    int64_t begin = lt_clock_ns();
+    lt_compile_ahead *a = lt_calloc(1, sizeof *a);
+    if (!(*out = a)) return LT_ERR_MEMORY;
+    a->g = g;
     lt_span span = lt_span_begin("kernels");
     lt_status s = settle_step(g);
-    if (!s) s = lt_build_list_create(g->opt->device, &l);
-    if (!s) s = note_texts(g, l);
-    if (!s) s = lt_build_list_run(l, lt_device_pool(g->opt->device), before_text, g);
-    lt_build_list_destroy(l);
+    if (!s) s = start(a);
     lt_span_end(span);
-    g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - begin);
     return s;
 }
 

@@ -23,11 +23,8 @@ void lt_generator_release(lt_generator *g)
     lt_free(g->order);
 }
 
-lt_status lt_generator_run_here(lt_generator *g)
+static lt_status run_prepared(lt_generator *g)
 {
-    g->builds = lt_device_build_counts(g->opt->device);
-    LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
-    if (lt_rollout_cache_has_device(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
     LT_TRY(lt_row_features_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
@@ -36,6 +33,17 @@ lt_status lt_generator_run_here(lt_generator *g)
     lt_status s = lt_generator_run(g);
     lt_prefetch_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
+    return s;
+}
+
+lt_status lt_generator_run_here(lt_generator *g)
+{
+    lt_compile_ahead *kernels = NULL;
+    g->builds = lt_device_build_counts(g->opt->device);
+    LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
+    lt_status s = lt_rollout_cache_has_device(g->cache) ? lt_compile_ahead_start(g, &kernels) : LT_OK;
+    if (!s) s = run_prepared(g);
+    lt_compile_ahead_stop(kernels);
     lt_generator_count_builds(g);
     return s;
 }

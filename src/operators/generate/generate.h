@@ -92,9 +92,11 @@ lt_file_content lt_generator_content(const lt_generator *g); /* what the file is
    names the first that does not, its need and what would help. Compiles and allocates nothing; does not check the CPU.
    (generate/architectures.c) */
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n);
-/* Compiles and loads the kernels of all architectures of g->order, those of its first row first, each text once, on all threads. Done before
-   the GPU has work, because loading kernels waits for it. */
-lt_status lt_generator_prepare_kernels(lt_generator *g);
+/* The kernels of all architectures of g->order, those of its first row first, each text once, on all threads. Where all machine code is known it is
+   loaded, before the GPU has work that loading would wait for. Else it is compiled from now on, while rows run whose own kernels are there. */
+typedef struct lt_compile_ahead lt_compile_ahead;
+lt_status lt_compile_ahead_start(lt_generator *g, lt_compile_ahead **out); /* *out is to be stopped also after a failure */
+void      lt_compile_ahead_stop(lt_compile_ahead *a);                      /* no row is left; NULL is allowed */
 /* What has been compiled and loaded so far, to g->info. */
 void      lt_generator_count_builds(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */

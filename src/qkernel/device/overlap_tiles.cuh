@@ -115,10 +115,10 @@ static __device__ __forceinline__ void meet(lt_tile_job *where, unsigned long lo
     __syncthreads();
 }
 
-/* What SUM_STEPS stages add up to goes on in double, so that errors do not grow with the number of amplitudes (decision 275). It waits
-   in memory, hence volatile: registers are for the stages between. */
+/* What SUM_STEPS stages of single precision add up to goes on in double, so that errors do not grow with the number of amplitudes
+   (decision 275). It waits in memory, hence volatile: registers are for the stages between. */
 #define SUM_STEPS 128
-#define LONG_SUMS (STEPS > SUM_STEPS)
+#define LONG_SUMS (sizeof(sum_t) < sizeof(double) && STEPS > SUM_STEPS)
 #define N_SUMS ((int)(sizeof(sums) / sizeof(sum_t)))
 
 static __device__ __forceinline__ void keep_sums(volatile double *kept, sums &s, bool first)
