@@ -69,7 +69,7 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     return s;
 }
 
-/* Ends at the first entry, mostly. Where a look costs a wait there is taken to be one. */
+/* Whether f has a gradient at all, mostly known from its first entry. Where a look costs a wait, it is taken to have one. */
 static void note_objective(lt_run *r, const lt_point *p)
 {
     bool *known = &r->oracle.has_objective;
