@@ -103,7 +103,7 @@ bool lt_oracle_stopped(lt_run *r)
         r->interrupted = true;
         lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.max_seconds) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.max_seconds) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    if (isfinite(r->opt.max_seconds) && lt_seconds_since(r->start_ns) > r->opt.max_seconds) lt_stop(r, LT_TERMINATION_MAX_TIME);
     return r->code != LT_TERMINATION_NONE;
 }
 

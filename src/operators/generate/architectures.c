@@ -170,7 +170,7 @@ lt_status lt_generator_prepare_kernels(lt_generator *g)
     if (!s) s = lt_build_list_run(l, lt_device_pool(g->opt->device), before_text, g);
     lt_build_list_destroy(l);
     lt_span_end(span);
-    g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    g->info->warmup_seconds += lt_seconds_since(start);
     return s;
 }
 
