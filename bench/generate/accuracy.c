@@ -36,12 +36,6 @@ static lt_status config_of(const space *s, int64_t n, int64_t seed, lt_precision
     return lt_dataset_config_parse(text, strlen(text), "the operators of --accuracy and --ks", NULL, out);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* ---- One step against double precision ------------------------------------------------------------------- */
 
 enum { NORMAL_NOISE, OWN_FIELDS, N_FIELDS };
@@ -82,7 +76,7 @@ static lt_status describe_worst(lt_replay *r, const double *error, int64_t n, ch
 
 static bool report_error(cli_context *c, cli_table *t, lt_precision p, int kind, int64_t n, double *error, const char *which)
 {
-    qsort(error, (size_t)n, sizeof *error, by_size);
+    qsort(error, (size_t)n, sizeof *error, cli_ascending);
     double worst = error[n - 1], limit = operator_error_limit(p);
     bool good = worst <= limit;
     cli_table_row(t);
@@ -215,8 +209,8 @@ static double chance_of(double distance, double n)
 static double distance_of(double *a, double *b, int64_t n)
 {
     double most = 0;
-    qsort(a, (size_t)n, sizeof *a, by_size);
-    qsort(b, (size_t)n, sizeof *b, by_size);
+    qsort(a, (size_t)n, sizeof *a, cli_ascending);
+    qsort(b, (size_t)n, sizeof *b, cli_ascending);
     for (int64_t i = 0, k = 0; i < n && k < n;) {
         double at = fmin(a[i], b[k]);
         while (i < n && a[i] == at) i++;

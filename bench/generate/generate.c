@@ -86,12 +86,6 @@ static lt_status note_step(void *ctx, int64_t t, const float *states, const int6
     return cli_interrupted() ? cli_stopped() : LT_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct rollout_time {
     double          seconds, low;  /* median and least of a step, all realizations */
     lt_rollout_info info;
@@ -107,7 +101,7 @@ static lt_status time_rollout(const lt_operator_spec *spec, const lt_rollout_opt
     out->info = lt_rollout_get_info(r);
     lt_rollout_destroy(r);
     if (status) return status;
-    qsort(s.sample, (size_t)s.n, sizeof *s.sample, by_size);
+    qsort(s.sample, (size_t)s.n, sizeof *s.sample, cli_ascending);
     out->seconds = s.sample[s.n / 2];
     out->low = s.sample[0];
     return LT_OK;
@@ -348,8 +342,8 @@ static lt_status time_flat(const bench *b, const float *field, flat *f)
     for (int64_t round = 0; round < b->o->samples; round++)
         for (int i = 0; i < FLAT_COUNTS; i++) CLI_TRY(lt_rollout_run(f->rollout[i], field, -1, note_step, &f->time[i], NULL));
     for (int i = 0; i < FLAT_COUNTS; i++) {
-        qsort(f->time[i].sample, (size_t)f->time[i].n, sizeof *f->time[i].sample, by_size);
-        qsort(f->time[i].used, (size_t)f->time[i].n, sizeof *f->time[i].used, by_size);
+        qsort(f->time[i].sample, (size_t)f->time[i].n, sizeof *f->time[i].sample, cli_ascending);
+        qsort(f->time[i].used, (size_t)f->time[i].n, sizeof *f->time[i].used, cli_ascending);
     }
     return LT_OK;
 }

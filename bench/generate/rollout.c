@@ -43,12 +43,6 @@ static lt_status note_states(void *ctx, int64_t t, const float *states, const in
     return LT_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The first run warms up, unless it is so long that it may as well count. */
 static lt_status time_runs(lt_rollout *r, const float *field, int64_t samples, timed *out)
 {
@@ -63,8 +57,8 @@ static lt_status time_runs(lt_rollout *r, const float *field, int64_t samples, t
         device[n++] = result.device_seconds;
         if (i == 0) break;
     }
-    qsort(all, (size_t)n, sizeof *all, by_size);
-    qsort(device, (size_t)n, sizeof *device, by_size);
+    qsort(all, (size_t)n, sizeof *all, cli_ascending);
+    qsort(device, (size_t)n, sizeof *device, cli_ascending);
     out->seconds = all[n / 2];
     out->device_seconds = device[n / 2];
     return LT_OK;

@@ -136,12 +136,6 @@ static lt_status call(const targets_run *r, lt_gram *g, const outcome *o, void *
     return cli_interrupted() ? cli_stopped() : LT_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The first call, with K on the host, is compared and not timed, unless it alone takes long. */
 static lt_status time_calls(targets_run *r, lt_gram *g, const target *t, outcome *o)
 {
@@ -153,7 +147,7 @@ static lt_status time_calls(targets_run *r, lt_gram *g, const target *t, outcome
     if (first > 20) return LT_OK;
     int n = first > 0.5 && r->b->repeats > 2 ? 2 : r->b->repeats;
     for (int i = 0; i < n; i++) CLI_TRY(call(r, g, o, K, &seconds[i], &o->info));
-    qsort(seconds, (size_t)n, sizeof *seconds, by_size);
+    qsort(seconds, (size_t)n, sizeof *seconds, cli_ascending);
     o->seconds = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
     return LT_OK;
 }

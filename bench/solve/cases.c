@@ -281,15 +281,9 @@ lt_status solve_case_solve(solve_run *r, solve_sample *out)
     return LT_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double solve_median(double *sample, int n, double *low, double *high)
 {
-    qsort(sample, (size_t)n, sizeof *sample, ascending);
+    qsort(sample, (size_t)n, sizeof *sample, cli_ascending);
     *low = sample[n / 4];
     *high = sample[n - 1 - n / 4];
     return sample[n / 2];

@@ -36,13 +36,7 @@ static void move_start(int64_t n, const double *from, int start, double *to)
     for (int64_t i = 0; i < n; i++) to[i] = start ? from[i] + start_shift * fmax(1, fabs(from[i])) * shift_of(start, i) : from[i];
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_ends(ends *e) { qsort(e->sorted, (size_t)e->n, sizeof *e->sorted, ascending); }
+static void sort_ends(ends *e) { qsort(e->sorted, (size_t)e->n, sizeof *e->sorted, cli_ascending); }
 
 static void add_end(ends *e, double f, bool feasible)
 {

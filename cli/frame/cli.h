@@ -203,5 +203,6 @@ typedef lt_status (*cli_timed)(void *ctx);
    for about `budget` seconds. */
 lt_status cli_time(cli_timed call, void *ctx, double budget, cli_timing *out);
 double    cli_now(void);
+int       cli_ascending(const void *a, const void *b); /* doubles, for qsort */
 
 #endif

@@ -166,6 +166,23 @@ void cli_drop_sources(char *text)
     }
 }
 
+/* text, without the n bytes of a word and ": " in front. */
+static const char *without(const char *text, const char *word, size_t n)
+{
+    return !strncmp(text, word, n) && !strncmp(text + n, ": ", 2) ? text + n + 2 : text;
+}
+
+/* The sentence for people: without the kind of failure where it says as much, of wrong calls and files, and without the command, which stands before it. */
+static const char *sentence(const cli_command *command, const char *text)
+{
+    static const lt_status plain[] = { LT_ERR_ARGUMENT, LT_ERR_FORMAT, LT_ERR_IO };
+    for (int i = 0; i < CLI_LEN(plain); i++) {
+        const char *kind = lt_status_name(plain[i]), *rest = without(text, kind, strlen(kind));
+        if (rest != text) return without(rest, command->name, strcspn(command->name, " "));
+    }
+    return text;
+}
+
 /* The error goes to standard error; with --json the object on standard output holds it too. */
 static int report_failure(const cli_command *command, lt_status s, bool json)
 {
@@ -173,7 +190,7 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     snprintf(text, sizeof text, "%s", cli_error_text());
     snprintf(brief, sizeof brief, "%s", text);
     if (s != LT_ERR_INTERNAL) cli_drop_sources(brief);
-    fprintf(stderr, "%s %s: %s\n", cli_program.name, command->name, brief);
+    fprintf(stderr, "%s %s: %s\n", cli_program.name, command->name, sentence(command, brief));
     if (json) {
         lt_json *j;
         if (!lt_json_create_file(stdout, LT_JSON_INDENT, &j)) {

@@ -15,7 +15,7 @@ double cli_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b)
+int cli_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -45,7 +45,7 @@ lt_status cli_time(cli_timed call, void *ctx, double budget, cli_timing *out)
         if (cli_interrupted()) return cli_stopped();
         CLI_TRY(one_sample(call, ctx, calls, &sample[n++]));
     }
-    qsort(sample, (size_t)n, sizeof sample[0], ascending);
+    qsort(sample, (size_t)n, sizeof sample[0], cli_ascending);
     *out = (cli_timing){ .median = sample[n / 2], .low = sample[n / 4], .high = sample[n - 1 - n / 4],
                          .samples = n, .calls_per_sample = calls };
     return LT_OK;

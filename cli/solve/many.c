@@ -11,12 +11,6 @@ enum { SHOWN_STARTS = 100, BINS = 20 };
 
 /* ---- Distribution -------------------------------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of all rows, and of f of the feasible ones in the sense of the user. */
 typedef struct distribution {
     int64_t runs, feasible, infeasible, failed, interrupted, at_best; /* at_best: within 1e-6 of the best, relative to it where it is larger than 1 */
@@ -35,7 +29,7 @@ static lt_status make_distribution(const solve_job *j, const lt_runs *runs, dist
         d->interrupted += row.interrupted;
         if (!row.failed && row.feasible) d->f[d->feasible++] = row.f;
     }
-    qsort(d->f, (size_t)d->feasible, sizeof *d->f, ascending); /* row.f is minimised, whatever the text says */
+    qsort(d->f, (size_t)d->feasible, sizeof *d->f, cli_ascending); /* row.f is minimised, whatever the text says */
     for (int64_t i = 0; i < d->feasible; i++) {
         d->at_best += d->f[i] <= d->f[0] + 1e-6 * fmax(1, fabs(d->f[0]));
         d->f[i] = j->sign * d->f[i];

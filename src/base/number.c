@@ -30,6 +30,12 @@ lt_bytes_text lt_bytes_str(double bytes)
     return t;
 }
 
+int lt_ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 void lt_number_point(char *text)
 {
     const char *sign = localeconv()->decimal_point;

@@ -9,6 +9,8 @@
 /* NaN without a sign, which C libraries print. */
 static inline double lt_plain(double v) { return isnan(v) ? (double)NAN : v; }
 
+int lt_ascending(const void *a, const void *b); /* doubles, for qsort */
+
 /* "1.50 GiB" */
 typedef struct lt_bytes_text { char s[24]; } lt_bytes_text;
 lt_bytes_text lt_bytes_str(double bytes);

@@ -81,7 +81,7 @@ lt_status lt_cluster_receive(lt_cluster *c, lt_cluster_tag tag, double seconds, 
         LT_TRY(look(c, tag, out));
         if (out->from >= 0) return LT_OK;
         LT_TRY(lt_alive_check(c));
-        if ((until && *until) || 1e-9 * (double)(lt_clock_ns() - start) >= seconds) return LT_OK;
+        if ((until && *until) || lt_seconds_since(start) >= seconds) return LT_OK;
         lt_cluster_rest(looks);
     }
 }

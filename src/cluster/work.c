@@ -80,7 +80,7 @@ static lt_status answer(lt_work *w, const lt_message *m)
     int n = deal(w, chunk);
     lt_status s = lt_cluster_send(w->c, m->from, LT_TAG_DEAL, chunk, (size_t)n * sizeof *chunk);
     w->stats.asks++;
-    w->stats.answer_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    w->stats.answer_seconds += lt_seconds_since(start);
     return s;
 }
 

@@ -2,6 +2,7 @@
 #include "device/host_ring.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "trace/clock.h"
 
@@ -9,12 +10,6 @@
 #include <string.h>
 
 enum { ROUNDS = 15, WARM_UP = 3 };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static lt_status time_copies(lt_stream *st, void *to, const void *from, size_t bytes, lt_event *start, lt_event *end, double *ns)
 {
@@ -55,7 +50,7 @@ lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *bytes_per_s
         (void)lt_device_free(dev, NULL, memory[i]);
     }
     if (s) return s;
-    qsort(ns, ROUNDS, sizeof ns[0], ascending);
+    qsort(ns, ROUNDS, sizeof ns[0], lt_ascending);
     *bytes_per_second = 2e9 * (double)bytes / LT_MAX(ns[ROUNDS / 2], 1);
     return LT_OK;
 }
@@ -95,7 +90,7 @@ static lt_status time_trips(trip *t, int rounds, lt_status (*copy)(trip *), doub
         LT_TRY(copy(t));
         if (i >= 0) ns[i] = (double)LT_MAX(lt_clock_ns() - start, 1);
     }
-    qsort(ns, (size_t)rounds, sizeof ns[0], ascending);
+    qsort(ns, (size_t)rounds, sizeof ns[0], lt_ascending);
     *seconds = 1e-9 * ns[rounds / 2];
     return LT_OK;
 }

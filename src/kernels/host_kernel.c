@@ -38,6 +38,8 @@ bool lt_key_is_all(const lt_problem_key *p, lt_dtype t)
     return p->out.dtype == t;
 }
 
+bool lt_key_is_float(const lt_problem_key *p) { return lt_dtype_is_float(p->out.dtype) && lt_key_is_all(p, p->out.dtype); }
+
 static void host_kernel_destroy(lt_kernel *k)
 {
     lt_host_kernel *h = (lt_host_kernel *)k;

@@ -53,5 +53,7 @@ int64_t lt_leading_count(const lt_shape *s, int n);
 bool lt_key_is_real(const lt_problem_key *p);
 /* True when every tensor of p has element type t. */
 bool lt_key_is_all(const lt_problem_key *p, lt_dtype t);
+/* True when every tensor of p has one and the same floating type. */
+bool lt_key_is_float(const lt_problem_key *p);
 
 #endif

@@ -87,7 +87,7 @@ static void move_bounds(lt_cache *c, double moved)
 
 /* PyGRANSO measures all samples that seem to have left at once, as the Frobenius norm of their
    stored points. Those are wrong while the ring fills (see place), and so is the way moved since the
-   last of them: rarely right, but it decides published runs. */
+   last of them: it is rarely right, but published runs depend on it. */
 static void remeasure_compat(lt_cache *c)
 {
     double sum = 0;

@@ -92,7 +92,7 @@ void lt_kkt_begin(const lt_run *r, lt_kkt_columns *c, const double *grads)
     if (c->m) c->y[0] = 1;
 }
 
-/* Gradients that are the same in all samples stand there already. */
+/* Gradients that are the same in all samples are among the columns already. */
 bool lt_kkt_add(const lt_run *r, lt_kkt_columns *c, const double *grads)
 {
     if (c->m + r->k > c->capacity) return false;
@@ -166,7 +166,7 @@ static void set_bounds(const lt_run *r, const lt_kkt_columns *c, lt_subproblem *
     }
 }
 
-/* An answer that is not accurate to the last digit is one all the same: what it is worth is measured afterwards. */
+/* An inaccurate answer is used as well: the residual it leads to is measured afterwards. */
 static bool solve(lt_run *r, lt_kkt_columns *c)
 {
     lt_subproblem *sub = &r->stat.sub;
@@ -203,7 +203,7 @@ static void combine(lt_run *r, const lt_kkt_columns *c, double *sum, lt_kkt *out
     out->stationarity = lt_vectors_norm2(c->vectors, sum);
 }
 
-/* Bounds balance what presses against them: which, is found by solving again without the entries that the last combination pressed there. */
+/* Bounds balance what presses against them. Which they are is found by solving again without the entries that the last combination pressed there. */
 static bool balance(lt_run *r, lt_kkt_columns *c, double *sum, lt_kkt *out)
 {
     lt_certification *k = &r->certification;
@@ -259,7 +259,7 @@ double lt_kkt_solve(lt_run *r, lt_kkt_columns *c, double *v)
     return length;
 }
 
-/* Who asks for less than the default of stationarity_tol is not held to more. */
+/* A user who asks for less accuracy than the default of stationarity_tol gets a certificate of that accuracy. */
 double lt_kkt_tolerance(const lt_run *r) { return fmax(r->opt.kkt_tol, r->opt.stationarity_tol); }
 
 bool lt_certified(const lt_run *r)

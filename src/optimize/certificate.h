@@ -42,11 +42,11 @@ typedef struct lt_certification {
     double  *bound;          /* n: those of bounds */
 } lt_certification;
 
-#define LT_KKT_PROVEN 1e-8 /* a residual that nothing makes smaller: patience ends there, and a search that fails there ends with code 0 (decision 237) */
+#define LT_KKT_PROVEN 1e-8 /* a residual that rounding leaves: patience ends there, and a search that fails there ends with code 0 (decision 237) */
 
 lt_status lt_certification_create(lt_run *r);
 void      lt_certification_release(lt_run *r);
-/* At cur, once per iteration: from its gradients alone or, where these do not do, with those of all samples near it. */
+/* At cur, once per iteration: from its gradients alone or, where these do not suffice, with those of all samples near it. */
 lt_status lt_certify(lt_run *r);
 double    lt_kkt_tolerance(const lt_run *r);
 bool      lt_certified(const lt_run *r);  /* the residual found last is small enough for code 0 */

@@ -1,4 +1,4 @@
-/* Where a number costs a wait, waits are few if it is known beforehand which numbers will be asked for: those that are expected come
+/* Where every number costs a wait, waits are saved by saying beforehand which numbers will be asked for: those that are expected come
    together, with the next wait whatever that is for. Nothing here changes an answer, and on the host nothing here is done.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/products.h"

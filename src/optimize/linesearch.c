@@ -50,8 +50,8 @@ static bool reaches_target(const lt_run *r, const lt_point *p)
     return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : lt_oracle_f(&r->oracle, p->f)) <= r->opt.target_f;
 }
 
-/* With the Lagrangian the model says how long a step is, and updates need no slope: they are damped. Where phi falls on and on, it may have
-   no end. */
+/* With the Lagrangian the model sets the length of a step, and updates need no slope, since they are damped. After SHORT_MOST such steps the slope
+   is asked for again: phi may fall without end. */
 static bool is_long_enough(const search *s, double slope)
 {
     lt_run *r = s->r;

@@ -69,7 +69,7 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     return s;
 }
 
-/* Ends at the first entry, mostly. Where a look costs a wait there is taken to be one. */
+/* Whether f has a gradient at all, mostly known from its first entry. Where a look costs a wait, it is taken to have one. */
 static void note_objective(lt_run *r, const lt_point *p)
 {
     bool *known = &r->oracle.has_objective;
@@ -103,7 +103,7 @@ bool lt_oracle_stopped(lt_run *r)
         r->interrupted = true;
         lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.max_seconds) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.max_seconds) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    if (isfinite(r->opt.max_seconds) && lt_seconds_since(r->start_ns) > r->opt.max_seconds) lt_stop(r, LT_TERMINATION_MAX_TIME);
     return r->code != LT_TERMINATION_NONE;
 }
 

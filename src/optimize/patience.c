@@ -8,7 +8,7 @@
 #include <math.h>
 
 
-/* A fall of f by less than stationarity_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
+/* A fall of f by less than stationarity_tol does not count; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
 {
     const lt_patience *p = &r->patience;
@@ -30,7 +30,7 @@ bool lt_patience_was_over(const lt_run *r, bool meets)
     return r->opt.patience ? p->met.present && p->met_since && p->idle >= r->opt.patience : meets;
 }
 
-/* Gradients of the point alone balance: nothing that H or samples could have made up. */
+/* The gradients of the point alone balance: neither H nor samples can feign that. */
 static bool is_proven(const lt_run *r)
 {
     const lt_kkt *k = &r->certification.now;
@@ -56,7 +56,7 @@ bool lt_patience_over(lt_run *r, bool meets)
     return lt_patience_was_over(r, meets);
 }
 
-/* Not where the run was stopped from outside, or something broke: that is what has to be reported then. */
+/* Not where the run was stopped from outside or failed: then that is reported. */
 static bool ran_its_course(lt_termination code)
 {
     switch (code) {
@@ -71,7 +71,7 @@ static bool ran_its_course(lt_termination code)
     }
 }
 
-/* What could not be certified is hardly lower than what was. */
+/* Whether the last point, which could not be certified, is hardly lower than the one that was. */
 static bool falls_short(const lt_run *r)
 {
     const double met = r->patience.met.f;

@@ -26,7 +26,7 @@ static const act falling[LT_RECOVERY_STAGES] = { ACT_LOWER_MU, ACT_LOWER_MU, ACT
 
 static const act cornered[LT_RECOVERY_STAGES] = { ACT_RETURN, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU };
 
-/* At a corner of the bounds phi has no way down, however much of f it holds: what falls without end without them. */
+/* At a corner of the bounds phi cannot fall, whatever mu is, although it falls without end where the bounds are left out. */
 static bool is_cornered(const lt_run *r, lt_termination code) { return code == LT_TERMINATION_NO_DESCENT && lt_bounded(&r->bounds) && !r->cur->feasible; }
 
 static const act *ladder_of(const lt_run *r, lt_termination code)
@@ -143,7 +143,7 @@ static bool got_on(const lt_run *r)
     return !c->begun || r->cur->tv_l1 < c->violation - enough || (r->cur->f < c->f - enough && r->cur->tv_l1 <= c->violation + enough);
 }
 
-/* A failed search where the conditions hold is what the end looks like. */
+/* A search that fails where the KKT conditions hold is the end: there is nothing to recover. */
 static bool is_the_end(lt_run *r, lt_termination code)
 {
     if (code == LT_TERMINATION_UNBOUNDED || code == LT_TERMINATION_NOT_STATIONARY || !r->cur->feasible) return false;
@@ -152,7 +152,7 @@ static bool is_the_end(lt_run *r, lt_termination code)
 
 static bool samples_certify(const lt_run *r) { return r->certification.iter == r->iter && r->cur->feasible && lt_certified(r); }
 
-/* A search finds nothing lower at a minimiser. Its measure may be large: samples of the path have no part in what the search has just found. */
+/* At a minimiser a search finds nothing lower. The measure may be large all the same: its samples come from the path, not from this search. */
 void lt_recover_settle(lt_run *r)
 {
     const lt_kkt *k = &r->certification.now;

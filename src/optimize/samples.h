@@ -61,7 +61,7 @@ bool lt_trail_wanted(const lt_run *r);
 lt_status lt_trail_create(lt_run *r, lt_trail *t);
 void lt_trail_release(lt_trail *t);
 void lt_trail_begin(const lt_cache *c, const double *x);   /* the newest sample is the only one */
-/* How a sample is reached from the one before: the newest by a step, which may have become a pair's, or any not at all. */
+/* How a sample is reached from the one before: by a step, which may have become a pair's, or not at all, where its point is stored. */
 void lt_trail_add_step(const lt_cache *c, const double *s, bool paired);
 void lt_trail_add_point(const lt_cache *c, int64_t slot, const double *x);
 void lt_trail_leave_oldest(const lt_cache *c);             /* of two or more */

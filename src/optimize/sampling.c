@@ -48,7 +48,7 @@ static bool try_point(lt_run *r, const hull *h, double t)
 
 static bool descends(const lt_run *r, const hull *h, double t) { return r->trial->finite && r->trial->phi <= r->cur->phi - DESCENT * t * r->cur->mu * h->length; }
 
-/* phi does not fall along -v where the point tried last is. */
+/* At the point tried last, phi does not fall along -v. */
 static bool is_missing(const lt_run *r, const hull *h)
 {
     lt_vectors_get(&r->vectors, r->n, r->trial->grad_phi, h->phi);

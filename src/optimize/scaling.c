@@ -8,15 +8,15 @@
 
 #include <math.h>
 
-#define LONG_GRADIENT 100  /* shorter ones are left as they are written: a factor of two helps nobody, and sends some runs elsewhere */
+#define LONG_GRADIENT 100  /* shorter gradients stay as they are: a small factor gains nothing, and some runs would end at another minimum */
 #define SCALED_GRADIENT 10 /* longer ones are scaled to at most this */
 #define DIFFERENT 10     /* scales of variables nearer to each other than this are left alone */
-#define WIDE 10          /* a box this many times wider than |x0| is no scale, but "anything" */
+#define WIDE 10          /* a box this many times wider than |x0| says nothing about the scale */
 
 /* From here on vectors may be on a device, where a scaled gradient costs a wait and nothing was measured: results must not depend on where they are. */
 #define SCALED_BELOW 1024
 
-/* The half width of a box says more than one point in it; without one the point itself is all that is known. */
+/* The half width of a box says more than one point in it; without a box x0 is all that is known. */
 static double scale_of(const lt_run *r, const double *x, int64_t i)
 {
     const lt_bounds *b = &r->bounds;
@@ -65,7 +65,7 @@ static double length(const lt_run *r, const double *g)
     return largest * sqrt(sum);
 }
 
-/* Without constraints there is nothing to weigh f against; who sets mu0 has weighed the functions as they are written. With sparse rows nothing was measured. */
+/* Without constraints there is nothing to weigh f against; a user who sets mu0 has weighed the functions as they are written. With sparse rows nothing was measured. */
 void lt_scale_functions(lt_run *r, const double *grads)
 {
     if (!r->constrained || r->rows.on || r->n >= SCALED_BELOW || r->opt.mu0 != lt_solve_defaults().mu0) return;

@@ -10,7 +10,7 @@ typedef struct lt_oracle {
     double *scale;           /* k multipliers: f, equalities, inequalities */
     bool    has_objective;   /* a gradient of f was not zero */
     bool    prescaled;       /* some are not 1 */
-    bool    hidden;          /* they are powers of two, by scale_functions, of which users see nothing */
+    bool    hidden;          /* they are powers of two, by scale_functions; results show nothing of them */
     double *shown;           /* with a callback: gradients and values in its units; NULL: as they are */
     int64_t evals, gradient_evals, time_ns;
     int64_t first_tried, first_passed; /* first trials of line searches, and those that passed */

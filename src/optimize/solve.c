@@ -400,7 +400,7 @@ static void save_if_due(lt_run *r)
 {
     if (!r->opt.checkpoint || !is_whole(r)) return;
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
-               || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
+               || lt_seconds_since(r->last_checkpoint_ns) >= r->opt.checkpoint_seconds
                || r->code != LT_TERMINATION_NONE || r->iter == r->opt.max_iterations;
     if (due) saved(r, lt_checkpoint_write(r, r->opt.checkpoint));
 }

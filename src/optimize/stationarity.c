@@ -256,7 +256,7 @@ void lt_sample_retire(lt_run *r)
     if (slot >= 0) lt_products_leave(r, slot);
 }
 
-/* Where a number costs a wait a lower bound will do, if it says that the gradient is not small. */
+/* Where a number costs a wait, a lower bound suffices if it shows that the gradient is not small. */
 static double gradient_norm(lt_run *r)
 {
     const double known = r->vectors.on->queues ? r->last.gradient_at_least : 0;

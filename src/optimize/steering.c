@@ -184,7 +184,7 @@ static bool procedure(steer *s, double *d, double *mu)
     if (!direction(s, 0, reference)) return false;
     s->reference = false;
     double wanted = share * reduction(s) - s->slack;
-    /* Until it is content: where the penalty function is unbounded below, a mu that is left too large is no small matter (decision 236). */
+    /* Lowers mu until the decrease suffices: where the penalty function is unbounded below, a mu that is too large does harm (decision 236). */
     for (int64_t i = 0; got < wanted && i < r->opt.steering_reductions + r->opt.steering_halvings; i++) {
         *mu *= i < r->opt.steering_reductions ? r->opt.steering_factor : 0.5;
         r->penalty.n_reductions++;

@@ -57,7 +57,7 @@ static bool report_states(void *ctx, int64_t rows_done, int64_t rows)
 {
     const lt_gram_meter *m = ctx;
     lt_gram_progress now = { .size = sizeof now, .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total, .pairs_done = atomic_load(&m->pairs_done),
-                             .pairs_total = m->pairs_total, .seconds = 1e-9 * (double)(lt_clock_ns() - m->start_ns), .states_done = rows_done, .states_total = rows };
+                             .pairs_total = m->pairs_total, .seconds = lt_seconds_since(m->start_ns), .states_done = rows_done, .states_total = rows };
     return m->fn(m->ctx, &now);
 }
 

@@ -267,7 +267,7 @@ lt_status lt_gram_landmarks(lt_gram *g, const lt_rows *x, int64_t m, uint64_t se
     if (!s) s = estimate(&j, Z, seed, &info);
     g->opt.progress = j.progress;
     g->opt.progress_ctx = j.progress_ctx;
-    info.seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    info.seconds = lt_seconds_since(start);
     release(&j);
     lt_free(row);
     LT_GIVE(out, &info);

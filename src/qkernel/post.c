@@ -10,13 +10,6 @@ static const double smallest = 1e-12; /* a diagonal below counts as this */
 
 double lt_post_root(double k) { return sqrt(fmax(k, smallest)); }
 
-static double load(const lt_gram_out *o, int64_t at) { return o->f32 ? (double)((const float *)o->K)[at] : ((const double *)o->K)[at]; }
-static void store(const lt_gram_out *o, int64_t at, double v)
-{
-    if (o->f32) ((float *)o->K)[at] = (float)v;
-    else ((double *)o->K)[at] = v;
-}
-
 typedef struct work {
     const lt_gram_out *out;
     const double *left, *right; /* square roots */
@@ -35,15 +28,15 @@ static lt_status divide_row(void *ctx, int64_t r, int worker)
     (void)worker;
     int64_t at = row_start(w->out, r);
     for (int64_t j = w->out->packed ? r : 0; j < w->out->n_columns; j++)
-        store(w->out, at + j, load(w->out, at + j) / (w->left[r] * w->right[j]));
-    if (w->unit_diagonal) store(w->out, at + r, 1);
+        lt_gram_put(w->out, at + j, lt_gram_entry(w->out, at + j) / (w->left[r] * w->right[j]));
+    if (w->unit_diagonal) lt_gram_put(w->out, at + r, 1);
     return LT_OK;
 }
 
 lt_status lt_post_normalize(const lt_gram_out *out, lt_pool *pool, double jitter, double *roots)
 {
     for (int64_t r = 0; r < out->n_columns; r++) {
-        double d = load(out, row_start(out, r) + r);
+        double d = lt_gram_entry(out, row_start(out, r) + r);
         roots[r] = lt_post_root(jitter > 0 ? d + jitter : d);
     }
     work w = { out, roots, roots, true };

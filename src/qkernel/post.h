@@ -5,6 +5,14 @@
 #include "base/pool.h"
 #include "qkernel/tiles.h"
 
+/* One entry of K, in its precision. */
+static inline double lt_gram_entry(const lt_gram_out *o, int64_t at) { return o->f32 ? (double)((const float *)o->K)[at] : ((const double *)o->K)[at]; }
+static inline void lt_gram_put(const lt_gram_out *o, int64_t at, double v)
+{
+    if (o->f32) ((float *)o->K)[at] = (float)v;
+    else ((double *)o->K)[at] = v;
+}
+
 /* What a diagonal entry counts as when rows and columns are divided. */
 double    lt_post_root(double k);
 /* roots: n_columns numbers of workspace. */

@@ -223,7 +223,7 @@ static void report_progress(lt_gram_meter *m)
 {
     lt_gram_progress now = { .size = sizeof now, .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
                              .pairs_done = atomic_load(&m->pairs_done), .pairs_total = m->pairs_total,
-                             .seconds = (double)(lt_clock_ns() - m->start_ns) * 1e-9 };
+                             .seconds = lt_seconds_since(m->start_ns) };
     if (!m->fn(m->ctx, &now)) atomic_store(&m->stop, true);
 }
 

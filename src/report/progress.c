@@ -4,11 +4,11 @@
 #include "base/status.h"
 #include "lathe/report.h"
 #include "report/progress_rate.h"
+#include "trace/clock.h"
 
 #include <math.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MIN_BAR = 8, MAX_BAR = 40, MAX_WIDTH = 200 };
@@ -22,12 +22,7 @@ struct lt_progress {
     bool    line_open;            /* something was drawn that a newline must end */
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double now(void) { return 1e-9 * (double)lt_clock_ns(); }
 
 static int terminal_width(void)
 {

@@ -246,7 +246,7 @@ static lt_status create_in(bool on_device, lt_graph *g, const lt_node *outputs, 
     lt_span span = lt_span_begin("compile");
     int64_t start = lt_clock_ns();
     lt_status s = create(p, g, outputs, n_outputs, opt);
-    p->info.compile_seconds = (double)(lt_clock_ns() - start) * 1e-9;
+    p->info.compile_seconds = lt_seconds_since(start);
     lt_span_end(span);
     if (s) { lt_program_destroy(p); return s; }
     *out = p;

@@ -54,7 +54,7 @@ static lt_status norm_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     return j.v->n_parts == 1 ? norm_part(&j, 0, 0) : lt_pool_run(pool, j.v->n_parts, norm_part, &j);
 }
 
-bool lt_norm_lazy_applies(const lt_problem_key *p) { return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype); }
+bool lt_norm_lazy_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 lt_status lt_norm_lazy_prepare(const lt_problem_key *p, lt_kernel **out)
 {

@@ -217,7 +217,7 @@ static void *write_rows(void *ctx)
     for (lt_store_row *r; (r = next_row(s));) {
         int64_t start = lt_clock_ns();
         if (s->status == LT_OK) note_failure(s, store_row(s, r)); /* only this thread changes it */
-        s->stats.write_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+        s->stats.write_seconds += lt_seconds_since(start);
         give_back(s, r);
     }
     return NULL;

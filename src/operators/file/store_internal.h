@@ -98,6 +98,7 @@ bool           lt_store_is_at(const lt_store *s, const lt_commit_point *p);
 lt_status      lt_store_go_back(lt_store *s, const lt_commit_point *p, bool *done);
 /* Replaces the finished file by one with the same content in order. The store can only be closed then. */
 lt_status      lt_store_write_in_order(lt_store *s);
+lt_status      lt_store_sync(const lt_store *s); /* what was written is on the disk */
 
 /* ---- What needs the HDF5 library (store_hdf5.c) ------------------------------------------------ */
 /* Opens the file, checks its arrays against the plan, finds indexes and status arrays. */

@@ -95,11 +95,6 @@ bool lt_store_is_at(const lt_store *s, const lt_commit_point *p)
 
 /* ---- Going back --------------------------------------------------------------------------------- */
 
-static lt_status sync_file(const lt_store *s)
-{
-    return fdatasync(s->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno)) : LT_OK;
-}
-
 /* Marks rows after the commit as pending, then restores its indexes, then its end. */
 static lt_status point_back(lt_store *s, const lt_commit_point *p)
 {
@@ -109,11 +104,11 @@ static lt_status point_back(lt_store *s, const lt_commit_point *p)
     if (!pending) return LT_ERR_MEMORY;
     lt_status st = lt_file_write_at(s->fd, s->path, s->status_at[0] + (uint64_t)first, pending, n);
     lt_free(pending);
-    if (!st) st = sync_file(s);
+    if (!st) st = lt_store_sync(s);
     for (int i = 0; i < LT_PART_COUNT && !st; i++)
         if (s->p.part[i].rank) st = lt_chunk_index_point(s->fd, s->path, &s->index[i], p->root[i]);
     if (!st) st = lt_hdf5_set_end(s->fd, s->path, p->end);
-    return st ? st : sync_file(s);
+    return st ? st : lt_store_sync(s);
 }
 
 lt_status lt_store_go_back(lt_store *s, const lt_commit_point *p, bool *done)

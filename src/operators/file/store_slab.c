@@ -123,7 +123,7 @@ static lt_status write_batch(slab_job *w, int part, int64_t from, int n, uint8_t
     }
     int64_t start = lt_clock_ns();
     LT_TRY(lt_pool_run(s->pool, n, make_chunk, w));
-    s->stats.compress_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    s->stats.compress_seconds += lt_seconds_since(start);
     for (int i = 0; i < n; i++) LT_TRY(append_chunk(s, &w->job[i], w->slab, s->index[part].n_chunks / s->n_slabs));
     return LT_OK;
 }
@@ -161,7 +161,7 @@ lt_status lt_store_write_slab(lt_store *s, int64_t slab)
 
 /* ---- Commits ------------------------------------------------------------------------------------- */
 
-static lt_status sync_file(lt_store *s)
+lt_status lt_store_sync(const lt_store *s)
 {
     return fdatasync(s->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno)) : LT_OK;
 }
@@ -214,14 +214,14 @@ static lt_status commit_all(lt_store *s)
     uint64_t root[LT_PART_COUNT], end = s->end;
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(lt_chunk_index_write(s->fd, s->path, &s->index[i], &end, &root[i]));
-    LT_TRY(sync_file(s));
+    LT_TRY(lt_store_sync(s));
     s->end = s->committed_end = end;
     LT_TRY(lt_hdf5_set_end(s->fd, s->path, end));
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(lt_chunk_index_point(s->fd, s->path, &s->index[i], root[i]));
     for (int64_t b = 0; b < s->n_slabs; b++)
         if (s->slab[b].dirty) LT_TRY(write_status(s, b));
-    LT_TRY(sync_file(s));
+    LT_TRY(lt_store_sync(s));
     for (int64_t b = 0; b < s->n_slabs; b++) {
         if (s->slab[b].dirty) release_slots(s, b);
         s->slab[b].dirty = false;

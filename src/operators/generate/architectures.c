@@ -220,7 +220,7 @@ lt_status lt_compile_ahead_start(lt_generator *g, lt_compile_ahead **out)
     lt_status s = settle_step(g);
     if (!s) s = start(a);
     lt_span_end(span);
-    g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - begin);
+    g->info->warmup_seconds += lt_seconds_since(begin);
     return s;
 }
 

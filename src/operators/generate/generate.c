@@ -65,7 +65,7 @@ lt_status lt_generator_close_store(lt_generator *g, lt_status s)
     snprintf(text, sizeof text, "%s", lt_error_text());
     int64_t start = lt_clock_ns();
     lt_status closed = lt_store_close(g->store, &stats);
-    g->info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    g->info->storage_seconds += lt_seconds_since(start);
     g->info->writer_seconds = stats.write_seconds;
     g->info->compress_seconds = stats.compress_seconds;
     g->info->file_bytes = stats.file_bytes;
@@ -109,12 +109,12 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     double sampled = g.info->sampling_seconds;
     if (shared) s = lt_generator_share(&g, s);
     else if (!s) s = lt_generator_open_file(&g);
-    if (!shared) g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
+    if (!shared) g.info->storage_seconds += lt_seconds_since(opening) - (g.info->sampling_seconds - sampled);
     if (!s && !shared) s = lt_generator_close_store(&g, run_rows(&g, watched));
     g.info->complete = !s;
     if (!s && g.info->lost) s = report_lost(g.info, g.plan.rows);
     if (!g.info->workers) g.info->devices = g.info->samples > 0;
-    g.info->total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    g.info->total_seconds = lt_seconds_since(start);
     g.info->samples_per_second = (double)g.info->samples / g.info->total_seconds;
     g.info->gflops = g.info->inference_seconds > 0 ? 1e-9 * g.info->total_flops / g.info->inference_seconds : 0;
     lt_generator_release(&g);

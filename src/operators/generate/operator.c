@@ -13,7 +13,6 @@
 
 enum { TRIES_AGAIN = 2 }; /* in this process: by the same rollout, by another */
 
-static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
 static const lt_operator_spec *spec_of(const lt_operator_run *o) { return &o->g->rows.spec[o->row]; }
 
 /* ---- States ------------------------------------------------------------------------------------------------ */
@@ -27,13 +26,13 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     if (o->measured) LT_TRY(lt_device_features_push(o->measured, o->stream, t));
     else if (o->stream) LT_TRY(lt_feature_stream_push(o->stream, t, states, failed));
     if (o->learned) LT_TRY(lt_learned_push(o->learned, t, states, failed));
-    g->feature_seconds += since(start);
+    g->feature_seconds += lt_seconds_since(start);
     o->steps = t + 1;
     if (g->beat) g->beat(g->beat_ctx, o->row, t);
     if (!g->plan.outputs || !o->out) return LT_OK;
     start = lt_clock_ns();
     lt_status s = lt_store_row_step(g->store, o->out, states, spec_of(o)->grid);
-    g->storage_seconds += since(start);
+    g->storage_seconds += lt_seconds_since(start);
     return s;
 }
 
@@ -64,7 +63,7 @@ static lt_status take_row_and_stream(lt_operator_run *o)
     lt_generator *g = o->g;
     int64_t start = lt_clock_ns();
     lt_status s = lt_store_row_done(g->store, o->row) ? LT_OK : lt_store_row_take(g->store, o->row, &o->out);
-    g->info->storage_seconds += since(start);
+    g->info->storage_seconds += lt_seconds_since(start);
     if (!s && (g->plan.temporal_columns || g->plan.summary_columns)) s = lt_row_features_take(&g->features, spec_of(o)->grid, &o->stream);
     return s;
 }
@@ -112,7 +111,7 @@ static lt_status start(lt_operator_run *o)
     if (g->beat) g->beat(g->beat_ctx, o->row, -1);
     o->started = start_rollout(o);
     if (o->started) note_reason(o);
-    g->info->inference_seconds += since(begin);
+    g->info->inference_seconds += lt_seconds_since(begin);
     return is_operators_own(o->started) ? LT_OK : o->started;
 }
 
@@ -150,17 +149,17 @@ lt_status lt_operator_run_end(lt_operator_run *o)
     o->result.size = sizeof o->result;
     lt_status s = o->started ? o->started : lt_rollout_wait(o->ready->rollout, &o->result);
     if (is_operators_own(s)) {
-        note_failure(o, s, since(begin));
+        note_failure(o, s, lt_seconds_since(begin));
         s = LT_OK;
     }
     g->info->device_seconds += o->result.device_seconds;
     int64_t behind = lt_clock_ns();
     if (!s && (s = end_features(o)) == LT_ERR_DEVICE) {
-        note_failure(o, s, since(begin));
+        note_failure(o, s, lt_seconds_since(begin));
         s = LT_OK;
     }
-    g->feature_seconds += since(behind);
-    g->info->inference_seconds += since(begin) - g->feature_seconds - g->storage_seconds;
+    g->feature_seconds += lt_seconds_since(behind);
+    g->info->inference_seconds += lt_seconds_since(begin) - g->feature_seconds - g->storage_seconds;
     g->info->feature_seconds += g->feature_seconds;
     g->info->storage_seconds += g->storage_seconds;
     if (o->ready->rollout) g->info->total_flops += lt_rollout_get_info(o->ready->rollout).flops * (double)LT_MAX(g->plan.steps - 1, 1);
@@ -223,7 +222,7 @@ lt_status lt_operator_run_finish(lt_operator_run *o, const float *field)
     if (!row) return LT_OK;
     if (o->failure && !g->info->first_failure[0]) snprintf(g->info->first_failure, sizeof g->info->first_failure, "%s", o->why);
     lt_status s = fill_row(o, field, row);
-    g->info->feature_seconds += since(begin);
+    g->info->feature_seconds += lt_seconds_since(begin);
     o->out = NULL;
     if (!s) return lt_generator_put_row(g, row, &o->result);
     lt_store_row_drop(g->store, row);

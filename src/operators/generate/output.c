@@ -113,7 +113,7 @@ static lt_status create_file(lt_generator *g, lt_store_claim *claim)
     int64_t start = lt_clock_ns();
     LT_TRY(lt_sampling_measure(g->c, NULL, &metrics));
     LT_TRY(lt_sampling_json(&metrics, &json));
-    g->info->sampling_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    g->info->sampling_seconds += lt_seconds_since(start);
     content.metrics = json;
     lt_status s = g->old ? lt_generator_grow(g, claim, &content) : lt_dataset_file_create(claim, &content, &g->plan);
     lt_free(json);

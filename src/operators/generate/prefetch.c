@@ -32,8 +32,6 @@ struct lt_prefetch {
     int64_t                  busy_ns;                 /* read and written under the lock */
 };
 
-static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
-
 static lt_status draw_weights(lt_prefetch *l, lt_ready *r, const lt_operator_spec *spec)
 {
     if (!r->weights || lt_architecture_compare(&r->weights_spec, spec)) {
@@ -114,12 +112,12 @@ static lt_status make(lt_prefetch *l, lt_ready *r, int64_t row)
     r->row = row;
     lt_status s = draw_weights(l, r, spec);
     if (!s) s = lt_field_makers_draw(&l->makers, l->c, l->t->field[row], l->t->index[row], spec->grid, r->field);
-    r->draw_seconds = since(start);
+    r->draw_seconds = lt_seconds_since(start);
     start = lt_clock_ns();
     r->failure = s ? LT_OK : take_rollout(l, r, spec);
     if (r->failure == LT_ERR_DEVICE) snprintf(r->why, sizeof r->why, "%.150s", lt_error_text()); /* the run tries it again */
     else if (!s) s = r->failure;
-    r->compile_seconds = since(start);
+    r->compile_seconds = lt_seconds_since(start);
     lt_span_end(span);
     return s;
 }

@@ -124,6 +124,6 @@ lt_status lt_generator_prepare(lt_generator *g)
     report_features(g);
     if (g->opt->n_devices > 1) g->plan.rows_on_the_way = (g->opt->n_devices + 1) * LT_MOST_AT_ONCE; /* some rows are with the writer */
     if (g->c->features.clip_batch) g->plan.rows_on_the_way = (int)LT_MIN(g->c->batch_size, g->plan.rows) + 2;
-    g->info->sampling_seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    g->info->sampling_seconds = lt_seconds_since(start);
     return LT_OK;
 }

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
-
 static void report_progress(lt_generator *g)
 {
     if (!g->opt->progress) return;
@@ -42,7 +40,7 @@ lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_roll
     if (result->status == LT_RUN_LOST) note_lost(g->info, g->rows.index[row->row]);
     int64_t start = lt_clock_ns();
     lt_status s = lt_store_row_put(g->store, row);
-    g->info->storage_seconds += since(start);
+    g->info->storage_seconds += lt_seconds_since(start);
     report_progress(g);
     return s;
 }
@@ -53,7 +51,7 @@ static lt_status next_operator(lt_generator *g, lt_ready **out)
     int64_t start = lt_clock_ns();
     LT_TRY(lt_prefetch_next(g->ahead, out));
     if (!*out) return LT_OK;
-    double waited = since(start), spent = (*out)->compile_seconds + (*out)->draw_seconds;
+    double waited = lt_seconds_since(start), spent = (*out)->compile_seconds + (*out)->draw_seconds;
     double compiling = spent > 0 ? (*out)->compile_seconds / spent : 0;
     g->info->warmup_seconds += waited * compiling;
     g->info->input_seconds += waited * (1 - compiling);

@@ -245,7 +245,7 @@ static lt_status finish(lt_rollout *r, lt_rollout_result *out)
     run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
     LT_TRY(run_steps(&q, r->run_field));
-    *out = (lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = LT_RUN_DONE, .step = r->opt.steps - 1, .seconds = (double)(lt_clock_ns() - begin) * 1e-9 };
+    *out = (lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = LT_RUN_DONE, .step = r->opt.steps - 1, .seconds = lt_seconds_since(begin) };
     for (int64_t i = 0; i < q.n; i++) {
         if (r->failed[i] < 0) continue;
         out->status = LT_RUN_NON_FINITE;

@@ -215,7 +215,7 @@ lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_ge
     lt_extract e = { .d = d, .in = lt_dataset_get_info(d), .opt = &options, .info = &info };
     int64_t start = lt_clock_ns();
     lt_status s = lt_extract_run(&e);
-    info.total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    info.total_seconds = lt_seconds_since(start);
     info.samples_per_second = (double)info.samples / info.total_seconds;
     lt_extract_release(&e);
     LT_GIVE(out, &info);

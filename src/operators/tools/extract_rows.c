@@ -14,8 +14,6 @@ typedef struct block {
     lt_feature_stream *stream[LT_EXTRACT_BLOCK];
 } block;
 
-static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
-
 /* ---- States of rows ------------------------------------------------------------------------------------ */
 
 /* The middle [planes, grid, grid] of padded planes. */
@@ -143,7 +141,7 @@ static lt_status put_row(lt_extract *e, block *b, int k)
     bool lost = e->status.code[row] == LT_RUN_LOST;
     out->code = (uint8_t)(lost ? LT_RUN_PENDING : e->status.code[row]); /* no later run resumes this file */
     out->step = (int32_t)e->status.step[row];
-    out->seconds = e->in_place ? e->status.seconds[row] : e->opt->record_times ? (float)since(start) : 0;
+    out->seconds = e->in_place ? e->status.seconds[row] : e->opt->record_times ? (float)lt_seconds_since(start) : 0;
     e->info->samples++;
     e->info->realizations += e->plan.realizations;
     b->put++;
@@ -166,7 +164,7 @@ static lt_status run_block(lt_extract *e, int64_t first, int n)
     int64_t start = lt_clock_ns();
     if (!s && e->needs_states) s = begin_learned(e, first); /* then the block is this one row */
     if (!s) s = push_states(e, &b);
-    e->info->feature_seconds += since(start);
+    e->info->feature_seconds += lt_seconds_since(start);
     for (int k = 0; k < b.n && !s; k++) s = put_row(e, &b, k);
     for (int k = b.put; k < b.n; k++) lt_store_row_drop(e->store, b.row[k]);
     for (int k = 0; k < b.n; k++) lt_row_features_give(&e->features, e->rows.spec[first + k].grid, b.stream[k]);

@@ -157,7 +157,7 @@ lt_status lt_dataset_upgrade(const char *path, const lt_upgrade_options *options
     bool current = lt_dataset_get_info(d).engine_age == 0 && lt_dataset_get_info(d).engine_version[0];
     lt_status s = current ? LT_OK : upgrade(d, &opt, &info); /* nothing to do: the file is left alone */
     lt_dataset_close(d);
-    info.total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    info.total_seconds = lt_seconds_since(start);
     info.samples_per_second = (double)info.samples / info.total_seconds;
     LT_GIVE(out, &info);
     return s;

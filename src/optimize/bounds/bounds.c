@@ -58,7 +58,7 @@ void lt_bounds_start(lt_run *r, double *x)
     }
 }
 
-/* What rounding alone keeps from a bound is put on it: a step that was to reach it does. */
+/* A point that only rounding keeps from a bound is put on it, so that a step to the bound reaches it. */
 static double snap(double x, double from, double bound)
 {
     return isfinite(bound) && fabs(x - bound) <= 2 * DBL_EPSILON * fmax(fabs(from), fabs(bound)) ? bound : x;
@@ -118,7 +118,7 @@ static double gap(double x, double bound)
     return way <= AT_BOUND * fmax(1, fabs(bound)) ? way : INFINITY;
 }
 
-/* How far the bound is that would balance a gradient of this sign; infinite: too far. */
+/* The distance to the bound that would balance a gradient of this sign; infinite: too far. */
 static double way_to(const lt_run *r, int64_t i, double g)
 {
     return g > 0 ? gap(r->cur->x[i], r->bounds.lower[i]) : gap(r->cur->x[i], r->bounds.upper[i]);

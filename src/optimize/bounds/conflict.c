@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 1200, SAMPLES_MAX = 20, FEW_BOUNDS = 400 };
-#define MOST_TIMES_LONGER 1e4 /* times the way to the most violated constraint alone: a d so long is none */
-#define FLAT 1e6             /* times max(1, |x|): who is farther than that from zero does not change */
+#define MOST_TIMES_LONGER 1e4 /* times the distance to the most violated constraint alone: a longer d counts as none */
+#define FLAT 1e6             /* times max(1, |x|): a constraint farther than that from zero does not change */
 #define NOTHING 1e-9         /* share of the largest weight that is none */
 
 /* g NULL: a bound, whose gradient is `sign` at variable `at`. value: c_j, in the unit of the search. Bounds are constraints behind the others: n lower ones, n upper ones. */

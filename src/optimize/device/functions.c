@@ -229,7 +229,7 @@ static lt_status time_program(lt_device_functions *x, lt_program *p, const void 
         LT_TRY(lt_program_queue(p, x->stream, inputs, outputs));
         LT_TRY(lt_stream_sync(x->stream));
     }
-    keep_shortest(called, 1e-9 * (double)(lt_clock_ns() - begin) / REPEATS);
+    keep_shortest(called, lt_seconds_since(begin) / REPEATS);
     return LT_OK;
 }
 

@@ -150,7 +150,7 @@ static void scale_first(lt_hessian *h, double gamma)
     h->last.gamma = gamma;
 }
 
-/* What is asked about h from here on: numbers known before do not stand for the scaled one. */
+/* Numbers about h are expected again: those known before are of the vector before it was scaled. */
 static void expect_again(const lt_hessian *h, const double *s, const double *y)
 {
     lt_vectors_expect(&h->vectors, LT_MEASURE_DOT, y, h->h);

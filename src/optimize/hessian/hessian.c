@@ -148,7 +148,7 @@ static lt_status warm_start(const lt_hessian_state *from, lt_hessian *h)
     return LT_OK;
 }
 
-/* Samples may use as many rows of S that are no pair's, or no longer: no page of one is touched before that. */
+/* S has max_samples rows beyond those of the pairs, for samples; no page of a row is touched before it is used. */
 static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
 {
     int64_t n = h->n, m = h->capacity = opt->lbfgs_pairs;

@@ -96,7 +96,7 @@ static void two_loops(lt_hessian *h, int64_t k, double *const *b)
 }
 
 /* ---- Of some variables ------------------------------------------------------------------------------------ */
-/* A pair as far as it is of them says something if its curvature is not noise. */
+/* 1 / s'y of a pair's free entries; 0: their curvature is noise, and the pair is left out. */
 static double rho_of(const lt_hessian *h, const double *s, const double *y)
 {
     double sty = 0, yty = 0, sts = 0;

@@ -1,4 +1,4 @@
-/* H handed out, as it is and for good. SPDX-License-Identifier: BSD-3-Clause */
+/* H handed out to a callback (a copy) and at the end (the memory itself). SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/hessian.h"
 
 #include "base/alloc.h"

@@ -31,5 +31,5 @@ void lt_history_log(lt_run *r)
         .iter = r->iter, .evals = r->last.evals, .mu = x->mu, .phi = x->phi, .f = lt_oracle_f(&r->oracle, x->f), .tvi = x->tvi, .tve = x->tve,
         .t = r->last.alpha, .stat = r->stat.value, .stat_unweighted = r->stat.unweighted, .level = r->last.level,
         .qp_attempts = r->stat.attempts, .n_gradients = r->stat.n_samples,
-        .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
+        .seconds = lt_seconds_since(r->start_ns) };
 }

@@ -140,7 +140,7 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->termination_code = r->code;
     s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
     s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->penalty.lowest, r->cur->mu) : NAN;
-    s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
+    s->time_total = lt_seconds_since(r->start_ns);
     s->time_eval = (double)r->oracle.time_ns * 1e-9;
     s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
     s->time_h = (double)r->hessian_ns * 1e-9;

@@ -52,7 +52,7 @@ static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluato
     lt_program *values = NULL, *all = NULL;
     lt_status s = lt_program_create(p->graph, p->node, n, &c, &values);
     if (!s) s = lt_program_create(p->graph, p->node, output_nodes(p), &c, &all);
-    e->compile_seconds += (double)(lt_clock_ns() - begin) * 1e-9;
+    e->compile_seconds += lt_seconds_since(begin);
     if (s) {
         lt_program_destroy(values);
         return s;

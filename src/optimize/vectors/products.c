@@ -87,7 +87,7 @@ static bool is_valid(const lt_products *p, int64_t column)
     return column < p->columns.n_shared ? p->shared_valid : p->valid[lt_columns_slot(&p->columns, column)];
 }
 
-/* Columns there may be products of: no slot after the last in use has any. */
+/* Columns that may have products: none after the last slot in use has. */
 static int64_t columns_in_use(const lt_run *r) { return lt_columns_first(&r->products.columns, r->cache.count); }
 
 /* Q between some columns, whose products are fresh, and all valid ones. */

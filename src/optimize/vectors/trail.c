@@ -50,7 +50,7 @@ void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t co
     if (t->single) lt_vec_round_f32(count, z);
 }
 
-/* The age up to which the sums of steps since say something that is wanted. */
+/* The age of the oldest wanted sample that sums of steps reach. */
 static int64_t look_back_to(const lt_cache *c)
 {
     int64_t to = 0;

@@ -61,7 +61,7 @@ static lt_status report_progress(lt_call *f)
     lt_gram_meter *m = f->q->meter;
     if (m->fn && f->q->leads) {
         lt_gram_progress now = { .size = sizeof now, .tiles_done = m->tiles_done, .tiles_total = m->tiles_total, .pairs_done = m->pairs_done,
-                                 .pairs_total = m->pairs_total, .seconds = 1e-9 * (double)(lt_clock_ns() - m->start_ns) };
+                                 .pairs_total = m->pairs_total, .seconds = lt_seconds_since(m->start_ns) };
         if (!m->fn(m->ctx, &now)) m->stop = true;
     }
     if (!m->stop) return LT_OK;

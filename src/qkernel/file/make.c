@@ -317,7 +317,7 @@ lt_status lt_gram_fill_file(lt_gram *g, const lt_rows *x, const lt_rows *y, cons
     r.info.ranks = lt_cluster_size(r.c);
     r.info.file_bytes = (int64_t)lt_layout_bytes(&r.layout);
     r.info.memory_bytes = r.memory;
-    r.info.seconds = 1e-9 * (double)(lt_clock_ns() - r.start_ns);
+    r.info.seconds = lt_seconds_since(r.start_ns);
     g->memory_limit = 0;
     lt_region_close(r.part);
     lt_claim_release(&r);

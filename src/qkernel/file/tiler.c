@@ -120,7 +120,7 @@ static bool pass_progress(void *ctx, const lt_gram_progress *p)
     lt_file_run *r = ctx;
     lt_gram_progress all = { .size = sizeof all, .tiles_done = atomic_load(&r->tiles_done), .tiles_total = r->tiles,
                              .pairs_done = atomic_load(&r->pairs_done) + (p ? p->pairs_done : 0),
-                             .pairs_total = r->pairs_total, .seconds = 1e-9 * (double)(lt_clock_ns() - r->start_ns) };
+                             .pairs_total = r->pairs_total, .seconds = lt_seconds_since(r->start_ns) };
     all.pairs_done = LT_MIN(all.pairs_done, all.pairs_total);
     return r->progress ? r->progress(r->progress_ctx, &all) : true;
 }

@@ -2,6 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "lathe/rng.h"
@@ -42,13 +43,6 @@ void lt_similarity_defaults_into(lt_similarity_options *out)
 /* ---- one entry of K at a time ---- */
 
 static int64_t place(const lt_gram_out *o, int64_t i, int64_t j) { return o->packed ? i * o->n_columns - i * (i - 1) / 2 + (j - i) : i * o->n_columns + j; }
-static double entry(const lt_gram_out *o, int64_t at) { return o->f32 ? (double)((float *)o->K)[at] : ((double *)o->K)[at]; }
-
-static void put(const lt_gram_out *o, int64_t at, double v)
-{
-    if (o->f32) ((float *)o->K)[at] = (float)v;
-    else ((double *)o->K)[at] = v;
-}
 
 /* ---- draws and noise ---- */
 
@@ -75,10 +69,10 @@ static lt_status disturb_row(void *ctx, int64_t i, int worker)
     (void)worker;
     for (int64_t j = d->symmetric ? i : 0; j < o->n_columns; j++) {
         int64_t at = place(o, i, j);
-        double v = depolarized(s, d->g->circuit.q, entry(o, at));
+        double v = depolarized(s, d->g->circuit.q, lt_gram_entry(o, at));
         if (s->shots) v = d->symmetric && i == j ? 1 : drawn(s, i, j, v);
-        put(o, at, v);
-        if (d->symmetric && !o->packed && i != j) put(o, place(o, j, i), v);
+        lt_gram_put(o, at, v);
+        if (d->symmetric && !o->packed && i != j) lt_gram_put(o, place(o, j, i), v);
     }
     return LT_OK;
 }
@@ -123,16 +117,10 @@ static lt_status project_row(void *ctx, int64_t i, int worker)
     (void)worker;
     for (int64_t j = p->symmetric ? i : 0; j < p->out->n_columns; j++) {
         double v = exp(p->factor * distance(p->a + i * p->width, p->b + j * p->width, p->width));
-        put(p->out, place(p->out, i, j), v);
-        if (p->symmetric && !p->out->packed && i != j) put(p->out, place(p->out, j, i), v);
+        lt_gram_put(p->out, place(p->out, i, j), v);
+        if (p->symmetric && !p->out->packed && i != j) lt_gram_put(p->out, place(p->out, j, i), v);
     }
     return LT_OK;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 enum { MEDIAN_ROWS = 1000 };
@@ -146,7 +134,7 @@ static lt_status median_gamma(const double *a, int64_t n, int64_t q, double *gam
     int64_t k = 0;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < i; j++) d[k++] = distance(a + i * n / rows * 3 * q, a + j * n / rows * 3 * q, 3 * q) / 2;
-    if (pairs) qsort(d, (size_t)pairs, sizeof *d, ascending);
+    if (pairs) qsort(d, (size_t)pairs, sizeof *d, lt_ascending);
     double median = pairs == 0 ? 0 : pairs % 2 ? d[pairs / 2] : (d[pairs / 2 - 1] + d[pairs / 2]) / 2;
     *gamma = median > 0 ? 1 / ((double)q * median) : 1;
     lt_free(d);
@@ -156,7 +144,7 @@ static lt_status median_gamma(const double *a, int64_t n, int64_t q, double *gam
 static void report_projected(lt_gram_filling *f, double gamma, int64_t states_ns, int64_t start)
 {
     lt_gram *g = f->g;
-    double total = 1e-9 * (double)(lt_clock_ns() - start);
+    double total = lt_seconds_since(start);
     char circuit[400];
     g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = lt_device_kind(g->dev), .devices = 1,
                               .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),

@@ -28,8 +28,6 @@ typedef struct fit {
     lt_folds       folds;
 } fit;
 
-static double since(int64_t start_ns) { return 1e-9 * (double)(lt_clock_ns() - start_ns); }
-
 lt_status lt_qsvm_step(const lt_qsvm *q, const char *step, int64_t done, int64_t total)
 {
     if (q->opt.progress && !q->opt.progress(q->opt.progress_ctx, step, done, total))
@@ -224,11 +222,11 @@ static lt_status quantum_machine(fit *f)
     LT_TRY(lt_qsvm_step(q, "searching C", 0, 1));
     LT_TRY(search(f, LT_QSVM_QUANTUM, &kernel, 0));
     lt_trace_span_end(span);
-    q->info.search_seconds = since(start);
+    q->info.search_seconds = lt_seconds_since(start);
     start = lt_clock_ns();
     if (f->z) LT_TRY(lt_row_kernel_fill(&kernel, f->z, f->n, NULL, 0, q->K));
     else memcpy(q->K, f->x, (size_t)(f->n * f->n) * sizeof *q->K);
-    q->info.kernel_seconds = since(start);
+    q->info.kernel_seconds = lt_seconds_since(start);
     if (f->z) q->gram_info = lt_gram_get_info(q->gram);
     LT_TRY(lt_qsvm_step(q, "fitting", 0, 1));
     start = lt_clock_ns();
@@ -236,7 +234,7 @@ static lt_status quantum_machine(fit *f)
     memcpy(f->work, q->K, (size_t)(f->n * f->n) * sizeof *f->work);
     LT_TRY(solve(f, LT_QSVM_QUANTUM));
     lt_trace_span_end(span);
-    q->info.fit_seconds = since(start);
+    q->info.fit_seconds = lt_seconds_since(start);
     return LT_OK;
 }
 
@@ -264,7 +262,7 @@ static lt_status rbf_machine(fit *f)
     LT_TRY(solve(f, LT_QSVM_RBF));
     q->info.has_rbf = true;
     lt_trace_span_end(span);
-    q->info.rbf_seconds = since(start);
+    q->info.rbf_seconds = lt_seconds_since(start);
     return LT_OK;
 }
 
@@ -278,7 +276,7 @@ static lt_status diagnose(fit *f)
     double largest = 0;
     for (int64_t i = 0; f->z && i < f->n * q->prepare.n_outputs; i++) largest = fmax(largest, fabs(f->z[i]));
     q->diagnostics.largest_angle = largest * fabs(q->info.angle_scale) * lt_qsvm_range_factor(q->info.range);
-    q->info.diagnose_seconds = since(start);
+    q->info.diagnose_seconds = lt_seconds_since(start);
     return LT_OK;
 }
 
@@ -305,17 +303,17 @@ static lt_status run(fit *f, int64_t n_features)
     const lt_svm asked = lt_qsvm_problem(&q->opt, q->solver, &f->targets, f->y, NULL, f->n);
     LT_TRY(lt_svm_resolve_for(&asked, q->opt.solver, &q->solver));
     LT_TRY(prepare(f, n_features));
-    q->info.prepare_seconds = since(step);
+    q->info.prepare_seconds = lt_seconds_since(step);
     step = lt_clock_ns();
     if (q->opt.select) LT_TRY(lt_qsvm_choose_circuit(q, f->z, &f->targets, f->n, &f->folds));
-    q->info.select_seconds = since(step);
+    q->info.select_seconds = lt_seconds_since(step);
     describe(q, f->n);
     LT_TRY(quantum_machine(f));
     LT_TRY(diagnose(f));
     if (q->opt.compare_rbf) LT_TRY(rbf_machine(f));
     lt_qsvm_advise(q);
     LT_TRY(lt_qsvm_step(q, "done", 1, 1));
-    q->info.total_seconds = since(start);
+    q->info.total_seconds = lt_seconds_since(start);
     q->fitted = true;
     return LT_OK;
 }

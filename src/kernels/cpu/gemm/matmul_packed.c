@@ -136,7 +136,6 @@ static lt_status prepare(const lt_problem_key *p, const char *name, lt_kernel **
 }
 
 /* ---- The rows: where it is the best choice, and everywhere else ------------------------------------------ */
-static bool can_run(const lt_problem_key *p) { return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype); }
 
 /* With AVX-512 our tiles are faster than OpenBLAS's; with AVX2 as fast on one thread, but tiles of single-threaded
    calls pack b again and again, which many threads pay for. The machine decides, not the threads in use: bits must
@@ -149,8 +148,8 @@ static bool is_preferred(const lt_problem_key *p)
     return by_machine && LT_MIN(s.m, LT_MIN(s.n, s.k)) >= SIDE_MIN && lt_matmul_flops(&s) >= SHARED_FLOPS * (double)s.batch;
 }
 
-bool lt_matmul_packed_applies(const lt_problem_key *p) { return can_run(p) && is_preferred(p); }
-bool lt_matmul_packed_any_applies(const lt_problem_key *p) { return can_run(p) && !is_preferred(p); }
+bool lt_matmul_packed_applies(const lt_problem_key *p) { return lt_key_is_float(p) && is_preferred(p); }
+bool lt_matmul_packed_any_applies(const lt_problem_key *p) { return lt_key_is_float(p) && !is_preferred(p); }
 
 lt_status lt_matmul_packed_prepare(const lt_problem_key *p, lt_kernel **out) { return prepare(p, "matmul_packed", out); }
 lt_status lt_matmul_packed_any_prepare(const lt_problem_key *p, lt_kernel **out) { return prepare(p, "matmul_packed_any", out); }

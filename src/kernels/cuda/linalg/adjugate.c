@@ -9,7 +9,7 @@
 
 extern const char lt_text_adjugate_cu[];
 
-bool lt_cuda_adjugate_applies(const lt_problem_key *p) { return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype); }
+bool lt_cuda_adjugate_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 static lt_status add_part(lt_device *dev, const lt_problem_key *p, lt_sequence *s)
 {

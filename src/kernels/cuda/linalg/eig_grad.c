@@ -63,7 +63,7 @@ static lt_status add_parts(lt_device *dev, const lt_problem_key *p, lt_sequence 
     return add(dev, p, &y, s, "gather", lt_blocks(y.n_seeds * y.n * y.n, THREADS), 8 * cube * (double)y.n_seeds, 5, gather);
 }
 
-bool lt_cuda_eig_grad_applies(const lt_problem_key *p) { return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype); }
+bool lt_cuda_eig_grad_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 lt_status lt_cuda_eig_grad_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {

@@ -104,11 +104,7 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
     return s;
 }
 
-bool lt_fft_cufft_applies(const lt_problem_key *p)
-{
-    lt_dtype t = p->out.dtype;
-    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64);
-}
+bool lt_fft_cufft_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 lt_status lt_fft_cufft_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {

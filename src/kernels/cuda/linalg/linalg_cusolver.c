@@ -206,11 +206,7 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
     return s;
 }
 
-bool lt_linalg_cusolver_applies(const lt_problem_key *p)
-{
-    lt_dtype t = p->out.dtype;
-    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64);
-}
+bool lt_linalg_cusolver_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 /* The determinant of no rows is 1. */
 static bool is_determinant_of_nothing(const lt_problem_key *p)

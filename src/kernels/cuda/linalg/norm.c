@@ -19,7 +19,7 @@ static void add_offset(lt_text *t, const char *name, int n, const int64_t *exten
     lt_text_add(t, "    return at;\n}\n");
 }
 
-bool lt_cuda_norm_applies(const lt_problem_key *p) { return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype); }
+bool lt_cuda_norm_applies(const lt_problem_key *p) { return lt_key_is_float(p); }
 
 lt_status lt_cuda_norm_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {

@@ -64,7 +64,7 @@ static bool reap(pid_t pid, int *status)
         pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid) return true;
         if (got < 0 && errno != EINTR) return false; /* another part of the program has waited for it, or ignores its children */
-        if (1e-9 * (double)(lt_clock_ns() - start) > REAP_SECONDS) return false;
+        if (lt_seconds_since(start) > REAP_SECONDS) return false;
         nanosleep(&pause, NULL);
     }
 }

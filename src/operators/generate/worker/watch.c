@@ -119,7 +119,7 @@ static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
     lt_worker_pool *p = w->pool;
     lt_generator *g = p->g;
     int grid = g->rows.spec[o.row].grid;
-    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
+    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_LOST, .step = o.beats, .seconds = lt_seconds_since(o.begun_ns) };
     lt_row_features known;
     lt_status s = lt_row_features_open_known(g->c, (int)g->plan.grid, &known);
     note_failure(g, o.row, why);
@@ -208,7 +208,7 @@ void lt_worker_stop(lt_worker *w)
 /* Expected seconds of one step of the oldest row, from the steps it has done; 0: not known. The first beat is the initial field. */
 static double expected_seconds(const lt_worker_open *o)
 {
-    return o->beats > 1 ? 1e-9 * (double)(lt_clock_ns() - o->begun_ns) / (double)(o->beats - 1) : 0;
+    return o->beats > 1 ? lt_seconds_since(o->begun_ns) / (double)(o->beats - 1) : 0;
 }
 
 /* The time limit of the next message. Rollouts whose states stay on the device send no beats: all their steps together get the limit of a

@@ -171,7 +171,7 @@ lt_status lt_device_rollout_wait(lt_device_rollout *e, lt_rollout_result *out)
     }
     double ns = 0;
     LT_TRY(lt_event_elapsed(e->begun, e->done, &ns));
-    *out = (lt_rollout_result){ sizeof *out, LT_RUN_DONE, e->opt.steps - 1, (double)(lt_clock_ns() - e->begin_ns) * 1e-9, 1e-9 * ns };
+    *out = (lt_rollout_result){ sizeof *out, LT_RUN_DONE, e->opt.steps - 1, lt_seconds_since(e->begin_ns), 1e-9 * ns };
     for (int64_t i = e->first; i < e->first + e->n; i++) {
         if (e->host_failed[i] < 0) continue;
         out->status = LT_RUN_NON_FINITE;

@@ -449,7 +449,7 @@ static void direct_release(lt_host_kernel *h) { lt_free(((direct_kernel *)h)->ta
 /* Any shape that has work to do; the plain row takes empty ones. */
 static bool can_run(const lt_problem_key *p)
 {
-    return lt_key_is_all(p, p->out.dtype) && lt_dtype_is_float(p->out.dtype) && lt_isa_usable(p->isa) &&
+    return lt_key_is_float(p) && lt_isa_usable(p->isa) &&
            lt_tensor_count(&p->in[0]) > 0 && lt_tensor_count(&p->in[1]) > 0 && lt_tensor_count(&p->out) > 0;
 }
 
