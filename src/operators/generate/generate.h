@@ -95,6 +95,8 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 /* Compiles and loads the kernels of all architectures of g->order, those of its first row first, each text once, on all threads. Done before
    the GPU has work, because loading kernels waits for it. */
 lt_status lt_generator_prepare_kernels(lt_generator *g);
+/* Steps of this kind ("": unknown) make the rows of this run; LT_ERR_ARGUMENT when the run that is resumed made them by another. */
+lt_status lt_generator_note_step(const lt_generator *g, const char *kind);
 /* What has been compiled and loaded so far, to g->info. */
 void      lt_generator_count_builds(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
