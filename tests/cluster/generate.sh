@@ -8,6 +8,7 @@ FLAVOUR=$1 lathe=$2 KILLS=${3:-2}
 "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok       yaml' || skip "built without HDF5 or YAML"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+gpu=$(dirname "$(dirname "$(readlink -f "$lathe")")")/fake-quick # a made-up one
 ln -s "$lathe" "$work/lathe"
 lathe=$work/lathe # a name without spaces, wherever the build is
 LATHE_CACHE=$work/cache; export LATHE_CACHE
@@ -119,7 +120,6 @@ refused 1 'demo does not share its work between ranks' $(launcher -n 2) "$lathe"
 [ ! -e "$work/q.h5" ] || fail "a refused run left a file"
 
 # CPUs and GPUs in one run. The GPU is made up and its kernels only count, so that its rows are not finite: each row must say truly who made it.
-gpu=$(dirname "$(dirname "$(readlink -f "$2")")")/fake-quick
 [ -e "$gpu/libcuda.so.1" ] || { echo "no made-up GPU in this build"; exit $failed; }
 config 300
 sed -i 's/device: cpu/device: cuda/' "$work/c.yaml"
@@ -140,10 +140,27 @@ sed -i 's/: graph, since[^:]*:/: mma :/' "$work"/cache1/tune-*.txt
 steps "rank 1 alone takes fused steps" graph "ranks would take different steps: graph on rank 0"
 cp "$work"/cache1/tune-*.txt "$work/cache0"
 steps "both take fused steps" mma '"'
+# A run that was killed goes on with the steps it was begun with, by ranks and by one process with its worker.
+config 2000
+sed -i 's/device: cpu/device: cuda/' "$work/c.yaml"
+on_gpus="env LATHE_CUDA=$gpu LATHE_CACHE=$work/cache2 $generate --output $work/s.h5 --resume"
+rm -f "$work/s.h5"
+LATHE_CUDA_STEP=mma timeout -k 5 100 $(launcher -n 2) $on_gpus > "$work/out" 2>&1 &
+pid=$!
+for _ in $(seq 600); do [ -n "$(find "$work" -name s.h5.journal -size +64k)" ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+list=$(pgrep -f "^$lathe generate .*$work/s.h5" | head -n 2)
+for p in $list; do kill -9 "$p" 2>/dev/null; done
+ranks_ended $list || fail "steps, killed: a rank lives"
+launcher_ended $pid
+[ -e "$work/s.h5.journal" ] || fail "steps: ended before the kill"
+refused 2 'its rows were made by mma steps, here they would be graph ones' $(launcher -n 2) $on_gpus
+refused 2 'its rows were made by mma steps, here they would be graph ones' $on_gpus
+config 300
+sed -i 's/device: cpu/device: cuda/' "$work/c.yaml"
 
 rows_have_kinds() { # every row has a kind, and those of the GPU are the ones without numbers: rows_have_kinds WHAT ROWS
     "$lathe" info "$work/m.h5" > "$work/info" 2>&1 || fail "$1: the file cannot be read"
-    cpu=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cpu.*/\1/p' "$work/info") cuda=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cuda.*/\1/p' "$work/info")
+    cpu=$(sed -n 's/^rows were made:\(.*,\)* \([0-9]*\) on cpu.*/\2/p' "$work/info") cuda=$(sed -n 's/^rows were made:\(.*,\)* \([0-9]*\) on cuda.*/\2/p' "$work/info")
     [ $((${cpu:-0} + ${cuda:-0})) = "$2" ] && grep -q "^rows: ${cpu:-0} done, ${cuda:-0} not finite" "$work/info" || { fail "$1"; sed -n 1,4p "$work/info"; }
 }
 timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices) > "$work/out" 2>&1 || { fail "mixed devices: status $?"; cat "$work/out"; }

@@ -110,6 +110,9 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
     opt.device = NULL; /* rows of another kind of device would have other last bits */
     LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_ARGUMENT, "its device is null, now it is cpu");
     opt.device = dev;
+    setenv("LATHE_CUDA_STEP", "mma", 1); /* and so would other steps on the same one, which a clock may have chosen meanwhile */
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_ARGUMENT, "its rows were made by graph steps, here they would be mma ones, with other last bits: set LATHE_CUDA_STEP=graph");
+    unsetenv("LATHE_CUDA_STEP");
     LT_CHECK_OK(lt_generate(c, &opt, &info));
     LT_CHECK_EQ_INT(info.skipped, 2);
     LT_CHECK_EQ_INT(info.samples, ROWS - 2);

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 4096, SLOT_HEAD = 64 };
+enum { HEAD_BYTES = 4096, NOTE_AT = 2048, SLOT_HEAD = 64 };
 static const char suffix[] = ".journal";
 static const char head_magic[8] = "LATHEJ01";
 static const char slot_magic[8] = "LTJSLOT1";
@@ -28,12 +28,14 @@ typedef struct journal_head { /* this machine's byte order: a journal does not t
     uint64_t  check;
 } journal_head;
 
+typedef struct journal_note { char text[LT_JOURNAL_NOTE]; uint64_t check; } journal_note;
+
 typedef struct slot_head {
     char     magic[8];
     int64_t  row;
     uint64_t hash, check;
 } slot_head;
-_Static_assert(sizeof(journal_head) <= HEAD_BYTES && sizeof(slot_head) <= SLOT_HEAD, "heads fit their places");
+_Static_assert(sizeof(journal_head) <= NOTE_AT && NOTE_AT + sizeof(journal_note) <= HEAD_BYTES && sizeof(slot_head) <= SLOT_HEAD, "heads fit their places");
 
 static char *journal_path(const char *dataset)
 {
@@ -172,6 +174,21 @@ static lt_status start_empty(lt_journal *j, const journal_head *h)
     if (ftruncate(j->fd, 0)) return LT_FAIL(LT_ERR_IO, "%s: cannot empty it: %s", j->path, strerror(errno));
     LT_TRY(lt_file_write_at(j->fd, j->path, 0, h, sizeof *h));
     if (ftruncate(j->fd, HEAD_BYTES)) return LT_FAIL(LT_ERR_IO, "%s: cannot size it: %s", j->path, strerror(errno));
+    return LT_OK;
+}
+
+lt_status lt_journal_note(lt_journal *j, const char *text, char found[LT_JOURNAL_NOTE])
+{
+    journal_note n;
+    LT_TRY(lt_file_read_at(j->fd, j->path, NOTE_AT, &n, sizeof n));
+    if (n.check != lt_hash64(n.text, sizeof n.text, 1)) { /* none, or torn: before the first row */
+        memset(&n, 0, sizeof n);
+        snprintf(n.text, sizeof n.text, "%s", text);
+        n.check = lt_hash64(n.text, sizeof n.text, 1);
+        LT_TRY(lt_file_write_at(j->fd, j->path, NOTE_AT, &n, sizeof n));
+    }
+    memcpy(found, n.text, sizeof n.text);
+    found[sizeof n.text - 1] = 0;
     return LT_OK;
 }
 

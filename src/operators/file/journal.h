@@ -44,6 +44,9 @@ lt_status lt_journal_claim(const char *dataset, lt_journal *j);
    their slots, and a journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. A failure
    leaves the claim in force. */
 lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx);
+/* What a run finds out about itself only when its first row runs (decision 402): noted where nothing is yet. found is what the journal has now. */
+enum { LT_JOURNAL_NOTE = 32 };
+lt_status lt_journal_note(lt_journal *j, const char *text, char found[LT_JOURNAL_NOTE]);
 /* Whether a claimed journal holds a run of another identity, or of one that cannot be read. */
 lt_status lt_journal_is_foreign(const lt_journal *j, const lt_digest *identity, bool *foreign);
 /* What was written so far survives a power failure. */

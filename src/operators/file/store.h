@@ -110,6 +110,9 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
 void      lt_store_replace(lt_store *s, lt_store_claim *old);
 /* The same for a file that cannot be resumed: what the journal of `old` holds is dropped then. */
 void      lt_store_replace_anew(lt_store *s, lt_store_claim *old);
+/* Rows of this run are made by steps of this kind, known when the first of them runs. LT_ERR_ARGUMENT when those of the run that is resumed were
+   made by another. A store without a file takes any. */
+lt_status lt_store_note_step(lt_store *s, const char *kind);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
 
 /* A row on its way. Made and filled by one thread, then handed over. */

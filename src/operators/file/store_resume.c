@@ -119,3 +119,16 @@ lt_status lt_store_take_up(lt_store *s, const lt_journal_shape *shape, bool resu
     }
     return LT_OK;
 }
+
+/* "auto" is what chooses the steps measured on that kind of card. */
+static const char *wish_for(const char *kind) { return strcmp(kind, "sm_90") ? kind : "auto"; }
+
+lt_status lt_store_note_step(lt_store *s, const char *kind)
+{
+    char noted[LT_JOURNAL_NOTE];
+    if (s->sink.put) return LT_OK;
+    LT_TRY(lt_journal_note(&s->journal, kind, noted));
+    if (!strcmp(noted, kind)) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: its rows were made by %s steps, here they would be %s ones, with other last bits: set LATHE_CUDA_STEP=%s, or use the cache folder of the run (LATHE_CACHE)",
+                   s->path, noted, kind, wish_for(noted));
+}

@@ -169,6 +169,11 @@ static lt_status before_text(void *ctx)
     return LT_OK;
 }
 
+lt_status lt_generator_note_step(const lt_generator *g, const char *kind)
+{
+    return kind[0] && g->c->kind == LT_OPERATOR_CNN && !g->opt->mixed_devices ? lt_store_note_step(g->store, kind) : LT_OK;
+}
+
 static lt_status settle_step(const lt_generator *g)
 {
     lt_step_choice step = { .kind = "graph" };
@@ -177,7 +182,7 @@ static lt_status settle_step(const lt_generator *g)
         snprintf(g->info->step_reason, sizeof g->info->step_reason, "%s", step.reason);
     }
     snprintf(g->info->step, sizeof g->info->step, "%s", step.kind);
-    return LT_OK;
+    return lt_generator_note_step(g, step.kind);
 }
 
 /* Who needs a text that does not compile meets the failure again. */

@@ -97,6 +97,8 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 typedef struct lt_compile_ahead lt_compile_ahead;
 lt_status lt_compile_ahead_start(lt_generator *g, lt_compile_ahead **out); /* *out is to be stopped also after a failure */
 void      lt_compile_ahead_stop(lt_compile_ahead *a);                      /* no row is left; NULL is allowed */
+/* Steps of this kind ("": unknown) make the rows of this run; LT_ERR_ARGUMENT when the run that is resumed made them by another. */
+lt_status lt_generator_note_step(const lt_generator *g, const char *kind);
 /* What has been compiled and loaded so far, to g->info. */
 void      lt_generator_count_builds(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */

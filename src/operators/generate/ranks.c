@@ -258,7 +258,9 @@ static lt_status run_shared(lt_generator *g, const double *cost)
 static lt_status run_open(lt_generator *g)
 {
     double *cost = NULL;
-    lt_status s = lt_cluster_rank(g->opt->cluster) ? LT_OK : order_rows(g, &cost);
+    bool first = lt_cluster_rank(g->opt->cluster) == 0;
+    lt_status s = first ? lt_generator_note_step(g, g->info->step) : LT_OK;
+    if (!s && first) s = order_rows(g, &cost);
     s = lt_cluster_agree(g->opt->cluster, s, "rows", NULL, 0);
     if (!s) s = share_order(g);
     if (!s) s = run_shared(g, cost);

@@ -36,6 +36,7 @@ static lt_status agree_on_arithmetic(const lt_generator *g)
 {
     lt_cluster *c = g->opt->cluster;
     lt_arithmetic a;
+    if (lt_cluster_size(c) == 1) return LT_OK;
     LT_TRY(lt_cluster_agree(c, lt_arithmetic_describe(g->opt->device, true, &a), "number of libraries", &a.n, sizeof a.n));
     for (int i = 0; i < a.n; i++) LT_TRY(lt_cluster_agree_on_text(c, LT_OK, a.trait[i].what, a.trait[i].text));
     return LT_OK;
@@ -61,9 +62,9 @@ static lt_status agree_on_step(lt_generator *g)
     if (!lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY)) return LT_OK;
     LT_TRY(lt_cluster_agree(c, lt_device_rollout_settle(g->opt->device, g->c->precision, &own), "trial of fused steps", NULL, 0));
     LT_TRY(compare_steps(c, &own, &differ));
-    if (!differ) return LT_OK;
-    g->rollout.plain_step = true;
-    snprintf(g->info->step_reason, sizeof g->info->step_reason, "ranks would take different steps: %s on rank %d", own.kind, lt_cluster_rank(c));
+    g->rollout.plain_step |= differ;
+    snprintf(g->info->step, sizeof g->info->step, "%s", differ ? "graph" : own.kind);
+    if (differ) snprintf(g->info->step_reason, sizeof g->info->step_reason, "ranks would take different steps: %s on rank %d", own.kind, lt_cluster_rank(c));
     return LT_OK;
 }
 

@@ -309,6 +309,7 @@ static lt_status take_row(lt_worker *w)
     lt_store_row *out = o->out;
     memcpy(&r, w->message, sizeof r);
     end_texts(&r.info);
+    if (w->rows == 0) LT_TRY(lt_generator_note_step(g, r.info.step));
     memcpy(out->record, w->message + sizeof r, g->plan.rest_bytes);
     close_row(w, o);
     g->info->devices += w->rows++ == 0;
