@@ -26,3 +26,13 @@ void lt_number_point(char *text)
     *at = '.'; /* a sign of several bytes becomes one */
     memmove(at + 1, at + strlen(sign), strlen(at + strlen(sign)) + 1);
 }
+
+lt_bytes_text lt_bytes_text_of(double bytes)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    lt_bytes_text t;
+    int u = 0;
+    for (; bytes >= 1024 && u < 4; u++) bytes /= 1024;
+    snprintf(t.s, sizeof t.s, u ? "%.2f %s" : "%.0f %s", bytes, unit[u]);
+    return t;
+}

@@ -9,6 +9,10 @@
 /* NaN without a sign, which C libraries print. */
 static inline double lt_plain(double v) { return isnan(v) ? (double)NAN : v; }
 
+/* "1.50 MiB", "640 B". */
+typedef struct lt_bytes_text { char s[24]; } lt_bytes_text;
+lt_bytes_text lt_bytes_text_of(double bytes);
+
 /* In what printf wrote of one number: the decimal sign of the host program's locale becomes a point. */
 void lt_number_point(char *text);
 

@@ -2,6 +2,7 @@
 #include "trace/recorder.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 
 #include <stdlib.h>
@@ -143,17 +144,6 @@ static cell time_cell(double ns)
     return c;
 }
 
-static cell bytes_cell(int64_t bytes)
-{
-    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    double v = (double)bytes;
-    int u = 0;
-    while (v >= 1024 && u < 4) { v /= 1024; u++; }
-    cell c;
-    snprintf(c.s, sizeof c.s, u ? "%.2f %s" : "%.0f %s", v, unit[u]);
-    return c;
-}
-
 static lt_status written(FILE *to)
 {
     return ferror(to) ? LT_FAIL(LT_ERR_IO, "trace: writing a table failed") : LT_OK;
@@ -167,8 +157,8 @@ static void print_row(FILE *to, const lt_trace_row *r, double all_self_ns)
             all_self_ns > 0 ? 100 * (double)r->self_ns / all_self_ns : 0.0, time_cell((double)r->total_ns / calls).s,
             time_cell((double)r->min_ns).s, time_cell((double)r->max_ns).s);
     if (r->cpu_ns) fprintf(to, "  cpu %s", time_cell((double)r->cpu_ns).s);
-    if (r->bytes) fprintf(to, "  %s", bytes_cell(r->bytes).s);
-    if (r->peak_bytes) fprintf(to, "  peak %s", bytes_cell(r->peak_bytes).s);
+    if (r->bytes) fprintf(to, "  %s", lt_bytes_text_of((double)r->bytes).s);
+    if (r->peak_bytes) fprintf(to, "  peak %s", lt_bytes_text_of((double)r->peak_bytes).s);
     if (r->detail) fprintf(to, "  %s", r->detail);
     fputc('\n', to);
 }
@@ -201,8 +191,8 @@ lt_status lt_trace_print_memory(FILE *to)
     int64_t n = LT_MIN(lt_trace_memory_rows(row, (int64_t)LT_LEN(row)), (int64_t)LT_LEN(row));
     fprintf(to, "%-28s %12s %12s %10s %10s\n", "memory of", "peak", "now", "taken", "given back");
     for (int64_t i = 0; i < n; i++)
-        fprintf(to, "%-28.28s %12s %12s %10lld %10lld\n", row[i].owner, bytes_cell(row[i].peak_bytes).s,
-                bytes_cell(row[i].current_bytes).s, (long long)row[i].allocs, (long long)row[i].frees);
+        fprintf(to, "%-28.28s %12s %12s %10lld %10lld\n", row[i].owner, lt_bytes_text_of((double)row[i].peak_bytes).s,
+                lt_bytes_text_of((double)row[i].current_bytes).s, (long long)row[i].allocs, (long long)row[i].frees);
     return written(to);
 }
 
@@ -214,7 +204,7 @@ lt_status lt_trace_print_transfers(FILE *to)
             lt_transfer_row r = lt_trace_transfers((lt_transfer)d, pinned);
             if (r.count)
                 fprintf(to, "%-10s %-9s %10lld %12s\n", lt_transfer_name((lt_transfer)d),
-                        d == LT_TRANSFER_D2D ? "-" : pinned ? "pinned" : "pageable", (long long)r.count, bytes_cell(r.bytes).s);
+                        d == LT_TRANSFER_D2D ? "-" : pinned ? "pinned" : "pageable", (long long)r.count, lt_bytes_text_of((double)r.bytes).s);
         }
     return written(to);
 }
