@@ -5,7 +5,8 @@
    (for real parts (loss_ij + loss_ji) phi_i). Both products run through the loops of Gram matrices. Then each row goes backwards through its
    passes with two states, phi and lambda (adjoint.h). With several factors of wires that never meet, s_ij is a product, and what the other
    factors come to joins the sum.
-   All memory is one block of the device, which keeps it for the next call: pages that are new to a process cost more than half of the work. */
+   All memory is one block of the device, which keeps it for the next call: new pages would cost half as much
+   as the work (decision 410). */
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
