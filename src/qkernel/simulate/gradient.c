@@ -415,6 +415,8 @@ static lt_status run(gradient *g, lt_pool *pool, double *dw)
     return LT_OK;
 }
 
+enum { MOST_LEFT = 1 << 28 }; /* bytes that stay with the device for the next call */
+
 /* On the CPU. */
 static lt_status differentiate_all(lt_gram *h, gradient *g, double *dw)
 {
@@ -427,6 +429,7 @@ static lt_status differentiate_all(lt_gram *h, gradient *g, double *dw)
     carve_all(g, lt_pool_threads(h->pool), &c);
     if (g->dx) memset(g->dx, 0, (size_t)(g->n * g->x->columns) * sizeof *g->dx);
     lt_status s = run(g, h->pool, dw), freed = lt_device_free(h->dev, h->dev->stream, all);
+    if (!freed && c.used > MOST_LEFT) freed = lt_device_memory_trim(h->dev);
     return s ? s : freed;
 }
 
