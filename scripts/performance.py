@@ -119,9 +119,11 @@ def circuits_cpu():
     gradient = next(r for r in d["rows"] if "over_its_kernel" in r)
     trained = next(r for r in d["rows"] if "alignment" in r)
     bound = next(r for r in d["rows"] if "of_bound" in r)
-    words = (f"Other work ran on the machine (load {digits(d['load_before'])} to {digits(d['load'])} on {d['machine']['cores']} cores), which the clock counts and the cores' time does not. The gradient takes "
-             f"{digits(gradient['over_its_kernel_cores'])} times the kernel by the cores' time (target 4, by the clock {digits(gradient['over_its_kernel'])}). Passes of unfused gates over states of 16 wires would take "
-             f"{time(bound['unfused_bandwidth_bound_seconds'])} at the bandwidth of a copy. Training ends at an alignment of {trained['alignment']:.4f}, Adam at {trained['peer_alignment']:.4f}.")
+    quiet = d["load_before"] < 1
+    words = ("" if quiet else f"Other work ran on the machine (load {digits(d['load_before'])} to {digits(d['load'])} on {d['machine']['cores']} cores), which the clock counts and the cores' time does not. ")
+    words += (f"The gradient takes {digits(gradient['over_its_kernel_cores'])} times the kernel by the cores' time (target 4, by the clock {digits(gradient['over_its_kernel'])}). Passes of unfused gates over "
+              f"states of 16 wires would take {time(bound['unfused_bandwidth_bound_seconds'])} at the bandwidth of a copy. Training ends at an alignment of {trained['alignment']:.4f}, Adam at {trained['peer_alignment']:.4f}.")
+    words += "".join(f" {100 * r['max_difference']:.3g} % of the labels of {r['row']} differ." for r in d["rows"] if r["peer"] == "scikit-learn")
     return origin("circuits-peers") + f" {versions}.\n\n" + table(head, rows) + "\n\n" + words
 
 

@@ -1,6 +1,6 @@
 """Circuits of other packages: Qiskit's, and functions, QNodes and tapes of PennyLane.
 
-Gates that lathe has go over by name, with their angles as texts; fixed ones on up to four wires as matrices; the rest as their packages define them.
+Gates that lathe has go over by name, with their angles as texts; fixed ones on up to four wires as matrices; the rest as their packages define them (decision 413).
 """
 from __future__ import annotations
 

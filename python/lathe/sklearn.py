@@ -119,9 +119,9 @@ class Machine(BaseEstimator):
         return self
 
     def _make_kernel(self, qubits):
-        if self.map is None:
+        if self.map is None and self.circuit is None:
             return QuantumKernel(self._weights(qubits), device=self.device, **self._chosen())
-        return QuantumKernel(self.weights, map=self.map, device=self.device, **self._chosen())
+        return QuantumKernel(self.weights, map=self.map, circuit=self.circuit, device=self.device, **self._chosen())
 
     def _learn_angles(self, X, weight):
         """Sets components_ (None: all features as they are), mean_, minimum_ and scale_."""
@@ -192,7 +192,7 @@ class QSVC(ClassifierMixin, Machine):
     weights: layers by qubits (by 3 for ``entangler="strong"``); None draws ``layers`` of them from random_state, of deviation weight_std.
     qubits: None for one per feature, at most 16. range: where training features are scaled to: "unit" is [0, 1], "pi" is [0, pi], "none"
     leaves them alone, "auto" is "pi" for ``embed="angle"`` and "unit" otherwise. map: a named map instead of layers, as "zz(reps=2)", with its weights if
-    it has some (docs/circuits.md). Other options are the kernel's:
+    it has some; circuit: OpenQASM, a circuit of Qiskit or a function of PennyLane instead (docs/circuits.md). Other options are the kernel's:
     ``lathe.options("gram")`` explains them. progress: True for a bar, or a function of pairs done and in all.
 
     After fit: ``kernel_`` (a QuantumKernel), ``svc_``, ``classes_``, ``support_``, ``support_vectors_`` (as angles before angle_scale),
@@ -202,7 +202,7 @@ class QSVC(ClassifierMixin, Machine):
 
     @with_kernel_options
     def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", C=1.0, class_weight=None, tol=1e-8, shrinking=True,
-                 cache_size=200, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None, map=None, device="auto", progress=None, **options):
+                 cache_size=200, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None, map=None, circuit=None, device="auto", progress=None, **options):
         self.weights = weights
         self.qubits = qubits
         self.layers = layers
@@ -218,6 +218,7 @@ class QSVC(ClassifierMixin, Machine):
         self.break_ties = break_ties
         self.random_state = random_state
         self.map = map
+        self.circuit = circuit
         self.device = device
         self.progress = progress
         self._set_kernel_options(options)
@@ -252,7 +253,7 @@ class QSVR(RegressorMixin, Machine):
 
     @with_kernel_options
     def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", C=1.0, epsilon=0.1, tol=1e-8, shrinking=True,
-                 cache_size=200, max_iter=-1, random_state=None, map=None, device="auto", progress=None, **options):
+                 cache_size=200, max_iter=-1, random_state=None, map=None, circuit=None, device="auto", progress=None, **options):
         self.weights = weights
         self.qubits = qubits
         self.layers = layers
@@ -266,6 +267,7 @@ class QSVR(RegressorMixin, Machine):
         self.max_iter = max_iter
         self.random_state = random_state
         self.map = map
+        self.circuit = circuit
         self.device = device
         self.progress = progress
         self._set_kernel_options(options)
@@ -286,7 +288,7 @@ class QOneClassSVM(OutlierMixin, Machine):
 
     @with_kernel_options
     def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", nu=0.5, tol=1e-8, shrinking=True,
-                 cache_size=200, max_iter=-1, random_state=None, map=None, device="auto", progress=None, **options):
+                 cache_size=200, max_iter=-1, random_state=None, map=None, circuit=None, device="auto", progress=None, **options):
         self.weights = weights
         self.qubits = qubits
         self.layers = layers
@@ -299,6 +301,7 @@ class QOneClassSVM(OutlierMixin, Machine):
         self.max_iter = max_iter
         self.random_state = random_state
         self.map = map
+        self.circuit = circuit
         self.device = device
         self.progress = progress
         self._set_kernel_options(options)

@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/plan.h"
 
+#include "base/number.h"
 #include "base/status.h"
 #include "qkernel/cost.h"
 #include "qkernel/rows/closed.h"
@@ -234,9 +235,9 @@ static bool choose_slices(const lt_plan_request *r, double budget, lt_gram_plan 
     p->tables_bytes = (size_t)tables;
     p->sums_bytes = (size_t)sums;
     hold_all(p);
-    say(t, "memory: %lld slices of %lld amplitudes, %.3g GiB with tables and sums where all states take %.3g GiB; the budget is %.3g GiB "
-        "(%g of %.3g GiB free, less K)\n", (long long)p->n_slices, (long long)slice, gib(held + rest), gib(states), gib(budget),
-        r->opt->vram_fraction, gib((double)r->free_bytes));
+    say(t, "memory: %lld slices of %lld amplitudes, %s with tables and sums where all states take %s; the budget is %s "
+        "(%g of %s free, less K)\n", (long long)p->n_slices, (long long)slice, lt_bytes_str(held + rest).s, lt_bytes_str(states).s, lt_bytes_str(budget).s,
+        r->opt->vram_fraction, lt_bytes_str((double)r->free_bytes).s);
     return true;
 }
 
@@ -267,15 +268,15 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
         hold_all(p);
         p->by_bands = p->half && !r->opt->packed && K > from;
         p->band_rows = round_up(r->large.band_rows ? r->large.band_rows : BAND_ROWS, p->tile_rows);
-        say(t, "memory: all rows packed once, %.3g GiB of a budget of %.3g GiB (%g of %.3g GiB free, less K)\n",
-            gib(all), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
+        say(t, "memory: all rows packed once, %s of a budget of %s (%g of %s free, less K)\n", lt_bytes_str(all).s, lt_bytes_str(budget).s, r->opt->vram_fraction,
+            lt_bytes_str((double)r->free_bytes).s);
         return LT_OK;
     }
     LT_TRY(choose_blocks(r, budget, p));
     int64_t n_blocks = (p->n - 1) / p->block_rows + 1;
-    say(t, "memory: %s: %lld block%s of %lld rows stay while blocks of %lld columns pass; %.3g GiB of a budget of %.3g GiB\n",
+    say(t, "memory: %s: %lld block%s of %lld rows stay while blocks of %lld columns pass; %s of a budget of %s\n",
         all > budget ? "not all rows fit" : "precomputing is off", (long long)n_blocks, n_blocks == 1 ? "" : "s",
-        (long long)p->block_rows, (long long)p->block_columns, gib((double)(p->a_bytes + p->b_bytes + p->work_bytes)), gib(budget));
+        (long long)p->block_rows, (long long)p->block_columns, lt_bytes_str((double)(p->a_bytes + p->b_bytes + p->work_bytes)).s, lt_bytes_str(budget).s);
     return LT_OK;
 }
 

@@ -38,7 +38,7 @@ cmp -s "$work/a.npy" "$work/b.npy" || fail "a circuit that was written and read 
 run 0 gram $x --map zz --circuit-out "$work/only.qasm"
 says out "circuit of 52 gates"
 run 0 gram $x --map zz --plan
-says out "1 product, 1 Hadamards, 2 phases"
+says out "1 product, 1 of Hadamards, 2 of phases"
 run 0 gram $x --map zz --shots 100 --seed 1 --out "$work/d1.npy"
 run 0 gram $x --map zz --shots 100 --seed 1 --workers 1 --out "$work/d2.npy"
 cmp -s "$work/d1.npy" "$work/d2.npy" || fail "draws depend on threads"

@@ -52,7 +52,7 @@ def run_page(page, folder):
 
 
 failures, ran = [], 0
-for page in [source / "docs/getting-started.md", *sorted(source.glob("docs/guide-*.md"))]:
+for page in [source / "docs/getting-started.md", source / "docs/circuits.md", *sorted(source.glob("docs/guide-*.md"))]:
     n = len(list(commands(page)))
     with tempfile.TemporaryDirectory() as folder:
         found = run_page(page, pathlib.Path(folder))

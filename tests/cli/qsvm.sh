@@ -92,6 +92,7 @@ holds 'abs(r["diagnostics"]["off_diagonal"]["mean"] - 0.559484) < 1e-6 and abs(r
 holds 'abs(r["quantum"]["objective"] / -93.630668 - 1) < 1e-5 and abs(r["quantum"]["support_vectors"] - 149) <= 2'
 holds 'abs(r["quantum"]["test"]["f1"] - 0.9540) <= 0.005 and abs(r["quantum"]["test"]["roc_auc"] - 0.99360) <= 0.001'
 run 0 qsvm --synthetic hard --qubits 8 --angle-scale 0.1 --c 1; says out "the kernel has collapsed"; says out "raise --angle-scale"; says out "100 % of the rows are support vectors"
+run 0 qsvm --synthetic hard --qubits 8 --map zz --c 0.1; says out "can only memorise"; says out "% of the rows are support vectors"; grep -q "angle-scale" "$work/out" && fail "a map is advised --angle-scale, which it refuses"
 run 0 qsvm --synthetic easy --qubits 8 --re-embed --c 1 --solver smo --quiet; says out "test"; grep -q "Note" "$work/out" && fail "--quiet says notes"
 
 # Files: two classes by value, the larger one positive

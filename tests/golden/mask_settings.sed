@@ -7,6 +7,6 @@ s/\b[0-9.]+ [KMG]?i?B (held|planned for rollouts|activations)/SIZE \1/g
 s/(memory: arena )[0-9]+ B/\1SIZE/
 s/^( +)[0-9]+ \+ [0-9]+ +(steps [0-9]+\.\.[0-9]+)/\1PLACE \2/
 /memory held, without K/{n;s/[0-9.]+ [KMG]?i?B/SIZE/;}
-s/[0-9.]+(e-[0-9]+)? GiB of (a budget)/SIZE of \2/
+s/[0-9.]+ [KMGT]?i?B of (a budget)/SIZE of \1/
 s/(tiles: )[0-9]+ x [0-9]+ of/\1N of/
 s/[0-9]+ threads?\b/N threads/

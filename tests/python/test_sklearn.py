@@ -154,6 +154,11 @@ class OtherEstimators(unittest.TestCase):
         ours = QSVC(map="zz(reps=1)", C=5).fit(X, THREE)
         np.testing.assert_array_equal(ours.predict(X), SVC(kernel="precomputed", C=5, tol=1e-8).fit(K, THREE).predict(K))
         self.assertEqual(clone(ours).get_params()["map"], "zz(reps=1)")
+        written = QSVC(circuit=ours.kernel_.qasm(), C=5).fit(X, THREE)
+        np.testing.assert_array_equal(written.predict(X), ours.predict(X))
+        np.testing.assert_array_equal(clone(written).fit(X, THREE).predict(X), ours.predict(X))
+        with self.assertRaisesRegex(lathe.ArgumentError, "both name a circuit"):
+            QSVC(map="zz", circuit=ours.kernel_.qasm()).fit(X, THREE)
         values = np.sin(X[:, 0])
         self.assertGreater(pickle.loads(pickle.dumps(QSVR(map="zz(reps=1)", C=10).fit(X, values))).score(X, values), 0.8)
 

@@ -2,6 +2,7 @@
 #include "qkernel/circuit/compile.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -281,7 +282,7 @@ void lt_compiled_destroy(lt_compiled *p)
 
 void lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes)
 {
-    static const char *const names[] = { "product", "amplitudes", "gates", "Hadamards", "phases", "permutation", "matrix" };
+    static const char *const names[] = { "product", "amplitudes", "of gates", "of Hadamards", "of phases", "of permutations", "of a matrix" };
     _Static_assert(LT_LEN(names) == LT_STATE_PASS_COUNT, "one name per pass");
     int64_t n_passes = 0, count[LT_STATE_PASS_COUNT] = { 0 };
     for (int i = 0; i < p->n_factors; i++)
@@ -294,6 +295,6 @@ void lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes)
         first = 0;
     }
     if (used > 0 && (size_t)used < bytes)
-        snprintf(text + used, bytes - (size_t)used, "%s\nfactors: %d, the largest of %d qubit%s; %.3g operations and %.3g bytes for a row's states",
-                 n_passes ? ")" : "", p->n_factors, p->widest, p->widest == 1 ? "" : "s", p->flops, (double)p->amplitudes * (p->real ? 8 : 16));
+        snprintf(text + used, bytes - (size_t)used, "%s\nfactors: %d, the largest of %d qubit%s; %.0f floating-point operations and %s for a row's states",
+                 n_passes ? ")" : "", p->n_factors, p->widest, p->widest == 1 ? "" : "s", p->flops, lt_bytes_str((double)p->amplitudes * (p->real ? 8 : 16)).s);
 }

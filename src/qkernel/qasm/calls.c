@@ -14,7 +14,7 @@ static const struct { const char *name; lt_gate_kind kind; } others[] = {
     { "u", LT_GATE_U3 },
 };
 
-/* Gates known in every program; the rest needs the include. u3 is not U3 here: its phase differs, see add_standard (decision 167). */
+/* Gates known in every program; the rest needs the include. u3 is not U3 here: its phase differs, see add_u3 (decision 167). */
 static lt_gate_kind standard_gate(const lt_qasm *r, const lt_script_word *w)
 {
     if (lt_script_word_is(w, "gphase")) return LT_GATE_GPHASE;

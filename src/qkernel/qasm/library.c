@@ -1,4 +1,4 @@
-/* The files that programs include, beyond the gates of the table. SPDX-License-Identifier: BSD-3-Clause */
+/* The files that programs include, beyond the gates of the table (decision 411). SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/qasm/reader.h"
 
 #include "base/status.h"

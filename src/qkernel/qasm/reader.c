@@ -6,28 +6,31 @@
 
 #include <string.h>
 
+/* What stands before the number at the end of an input's name. */
+static lt_qasm_name stem_of(const lt_qasm_input *in)
+{
+    int digits = 1;
+    for (int32_t v = in->number; v >= 10; v /= 10) digits++;
+    return (lt_qasm_name){ in->name.text, in->name.length - digits };
+}
+
 /* Whether scalar inputs of one kind are one name with the numbers 0..n-1 at its end: those numbers are then columns. */
 static bool numbered(const lt_qasm *r, bool weight)
 {
-    const lt_qasm_input *first = NULL;
-    int64_t n = 0, sum = 0;
+    lt_qasm_name stem = { 0 };
+    int64_t n = 0, sum = 0, largest = -1;
     for (int64_t i = 0; i < r->n_inputs; i++) {
         const lt_qasm_input *in = &r->input[i];
         if (in->weight != weight) continue;
         if (in->number < 0) return false;
-        int digits = 1;
-        for (int32_t v = in->number; v >= 10; v /= 10) digits++;
-        int stem = in->name.length - digits;
-        if (!first) first = in;
-        int first_digits = 1;
-        for (int32_t v = first->number; v >= 10; v /= 10) first_digits++;
-        if (stem != first->name.length - first_digits || memcmp(first->name.text, in->name.text, (size_t)stem)) return false;
+        lt_qasm_name own = stem_of(in);
+        if (n == 0) stem = own;
+        if (own.length != stem.length || memcmp(own.text, stem.text, (size_t)own.length)) return false;
         n++;
         sum += in->number;
+        largest = LT_MAX(largest, in->number);
     }
-    for (int64_t i = 0; i < r->n_inputs; i++)
-        if (r->input[i].weight == weight && r->input[i].number >= n) return false;
-    return sum == n * (n - 1) / 2; /* different names below n with the sum of all: each once */
+    return largest < n && sum == n * (n - 1) / 2; /* different names below n with the sum of all: each once */
 }
 
 /* Inputs in the order of their numbers, where they have some. */

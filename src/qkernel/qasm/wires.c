@@ -61,7 +61,7 @@ static lt_status read_index(lt_qasm *r, const lt_qasm_register *g, lt_qasm_opera
 
 /* ---- physical qubits ---- */
 
-/* The number of a physical qubit, behind its '$'. Wires are numbered as they are met, and sorted at the end. */
+/* The number of a physical qubit, behind its '$'. Wires are numbered as they are met, and sorted at the end (decision 412). */
 static lt_status read_physical(lt_qasm *r, lt_qasm_operand *o)
 {
     const lt_script_word at = r->s.word;

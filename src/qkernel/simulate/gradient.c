@@ -5,7 +5,8 @@
    (for real parts (loss_ij + loss_ji) phi_i). Both products run through the loops of Gram matrices. Then each row goes backwards through its
    passes with two states, phi and lambda (adjoint.h). With several factors of wires that never meet, s_ij is a product, and what the other
    factors come to joins the sum.
-   All memory is one block of the device, which keeps it for the next call: pages that are new to a process cost more than half of the work. */
+   All memory is one block of the device, which keeps it for the next call: new pages would cost half as much
+   as the work (decision 410). */
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
@@ -414,6 +415,8 @@ static lt_status run(gradient *g, lt_pool *pool, double *dw)
     return LT_OK;
 }
 
+enum { MOST_LEFT = 1 << 28 }; /* bytes that stay with the device for the next call */
+
 /* On the CPU. */
 static lt_status differentiate_all(lt_gram *h, gradient *g, double *dw)
 {
@@ -426,6 +429,7 @@ static lt_status differentiate_all(lt_gram *h, gradient *g, double *dw)
     carve_all(g, lt_pool_threads(h->pool), &c);
     if (g->dx) memset(g->dx, 0, (size_t)(g->n * g->x->columns) * sizeof *g->dx);
     lt_status s = run(g, h->pool, dw), freed = lt_device_free(h->dev, h->dev->stream, all);
+    if (!freed && c.used > MOST_LEFT) freed = lt_device_memory_trim(h->dev);
     return s ? s : freed;
 }
 

@@ -67,6 +67,8 @@ static const char *spread_name(const lt_qsvm_info *i, char text[64])
     return text;
 }
 
+static bool rows_look_alike(const lt_qsvm_diagnostics *d) { return d->off_diagonal.mean > 0.9 && d->off_diagonal.std < 0.02; }
+
 /* Kernels for which all rows are alike, and kernels for which no two rows are. */
 static void about_kernel(lt_qsvm_info *i)
 {
@@ -74,7 +76,7 @@ static void about_kernel(lt_qsvm_info *i)
     const char *spread = spread_name(i, text);
     const lt_qsvm_diagnostics *d = i->diagnostics;
     double mean = d->off_diagonal.mean, std = d->off_diagonal.std;
-    if (mean > 0.9 && std < 0.02) {
+    if (rows_look_alike(d)) {
         if (d->largest_angle < 0.5 && !i->circuit && !i->precomputed)
             say(i, "the kernel has collapsed: entries are %.4f +- %.4f because angles stay below %.2g rad; raise --angle-scale (now %g). "
                 "Depth does not cause this", mean, std, d->largest_angle, i->angle_scale);
@@ -95,6 +97,14 @@ static void about_kernel(lt_qsvm_info *i)
     if (i->gram->note[0]) say(i, "%s", i->gram->note);
 }
 
+static void about_support(lt_qsvm_info *i, double fraction)
+{
+    char text[64];
+    if (rows_look_alike(i->diagnostics))
+        say(i, "%.0f %% of the rows are support vectors: with so little spread in the kernel C regularises far too strongly; raise %s, or take a much larger C", 100 * fraction, spread_name(i, text));
+    else say(i, "%.0f %% of the rows are support vectors: C is small for this kernel, or the labels cannot be told from these features", 100 * fraction);
+}
+
 static void about_machine(lt_qsvm *q)
 {
     lt_qsvm_info *i = &q->info;
@@ -106,10 +116,7 @@ static void about_machine(lt_qsvm *q)
             (long long)m->iterations, o->tolerance);
     if (m->solver == LT_SVM_LIBSVM && i->diagnostics->off_diagonal.std < 1e-5)
         say(i, "entries of the kernel differ by %.1g only, and LIBSVM keeps them in single precision: use --solver smo", i->diagnostics->off_diagonal.std);
-    if (m->support_fraction > 0.9 && i->task != LT_QSVM_ONE_CLASS)
-        say(i, "%.0f %% of the rows are support vectors: %s", 100 * m->support_fraction,
-            i->diagnostics->off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
-                                                   : "C is small for this kernel, or the labels cannot be told from these features");
+    if (m->support_fraction > 0.9 && i->task != LT_QSVM_ONE_CLASS) about_support(i, m->support_fraction);
     if (searched && i->n_folds > 0 && o->n_trials > 2) { /* one of two is always near an end */
         double cell = pow(o->C_high / o->C_low, 1.0 / (double)o->n_trials);
         if (m->C > o->C_high / cell) say(i, "the best C, %.3g, lies at the upper end of the search: raise --c-high (now %g)", m->C, o->C_high);
