@@ -408,14 +408,15 @@ LT_TEST(journals_of_other_runs_are_refused)
 /* What stands where the journal would be, or in place of its folder. */
 LT_TEST(journals_in_impossible_places)
 {
-    char path[400], journal[450], long_name[300];
+    char path[400], journal[450], long_name[800];
     lt_store_claim *claim;
     LT_CHECK_FAILS(lt_store_claim_take(scratch("no/folder/x.h5"), &claim), LT_ERR_IO, "cannot open");
     LT_CHECK_OK(lt_file_write(scratch("plain"), "file", 4));
     LT_CHECK_FAILS(lt_store_claim_take(scratch("plain/x.h5"), &claim), LT_ERR_ARGUMENT, "cannot open");
-    memset(long_name, 'n', sizeof long_name - 1);
-    long_name[sizeof long_name - 1] = '\0';
-    LT_CHECK_FAILS(lt_store_claim_take(scratch(long_name), &claim), LT_ERR_ARGUMENT, "too long");
+    size_t n = (size_t)snprintf(long_name, sizeof long_name, "%s/", scratch(""));
+    memset(long_name + n, 'n', 300);
+    long_name[n + 300] = '\0';
+    LT_CHECK_FAILS(lt_store_claim_take(long_name, &claim), LT_ERR_ARGUMENT, "too long");
     snprintf(path, sizeof path, "%s", scratch("place.h5"));
     snprintf(journal, sizeof journal, "%s.journal", path);
     LT_CHECK(!mkfifo(journal, 0600));
