@@ -1,4 +1,4 @@
-# Tests that `make tsan` does not run, by their names, and why. ctest lists them as disabled.
+# Tests that `make tsan` does not run, by their names, and why. ctest lists them as disabled (decision 421).
 set(LT_TSAN_LEAVES_OUT
     # The interpreter, NumPy and PyTorch are not instrumented: of what threads do there nothing would be seen, or what is right reported.
     "python_.*" "operator_torch" "cli_dataset_python" "solve_pyomo"

@@ -99,7 +99,7 @@ static bool fails(void) { return ++here.n_calls == here.fail_call; }
     result __wrap_##name parameters { return !here.on ? __real_##name arguments : failing ? (result)-1 : here_##name arguments; } \
     static result here_##name parameters
 #define CALL(result, name, parameters, arguments) CALL_(result, name, parameters, arguments, fails())
-#define FIRM(result, name, parameters, arguments) CALL_(result, name, parameters, arguments, false) /* closes, or has no failure to report */
+#define FIRM(result, name, parameters, arguments) CALL_(result, name, parameters, arguments, false) /* closes, or cannot fail */
 
 /* ---- Files, lists, errors ------------------------------------------------------------------------------------------ */
 

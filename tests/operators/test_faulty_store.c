@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 
 /* ---- Calls, in front of the libraries' (--wrap, see CMakeLists.txt) ----------------------------------- */
@@ -36,6 +37,8 @@ WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at)
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at))
 WRAP(int, fsync, (int fd), (fd))
 WRAP(int, fdatasync, (int fd), (fd))
+WRAP(int, fstat, (int fd, struct stat *out), (fd, out))
+WRAP(int, flock, (int fd, int how), (fd, how))
 WRAP(int, ftruncate, (int fd, off_t n), (fd, n))
 WRAP(int, rename, (const char *from, const char *to), (from, to))
 WRAP(hid_t, H5Screate, (H5S_class_t c), (c))
@@ -56,6 +59,8 @@ WRAP(herr_t, H5Tenum_insert, (hid_t t, const char *name, const void *v), (t, nam
 WRAP(hid_t, H5Acreate2, (hid_t at, const char *name, hid_t t, hid_t s, hid_t p, hid_t q), (at, name, t, s, p, q))
 WRAP(herr_t, H5Awrite, (hid_t a, hid_t t, const void *v), (a, t, v))
 WRAP(hid_t, H5Aopen, (hid_t at, const char *name, hid_t p), (at, name, p))
+WRAP(htri_t, H5Aexists, (hid_t at, const char *name), (at, name))
+WRAP(hssize_t, H5Sget_simple_extent_npoints, (hid_t s), (s))
 WRAP(herr_t, H5Aread, (hid_t a, hid_t t, void *v), (a, t, v))
 WRAP(hid_t, H5Aget_type, (hid_t a), (a))
 WRAP(hid_t, H5Aget_space, (hid_t a), (a))
@@ -82,12 +87,15 @@ static lt_store_plan plan(void)
 {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
     lt_store_plan p = { .rows = ROWS, .total = ROWS, .shard_count = 1, .chunk_rows = 2, .parameters = 3, .realizations = 2, .steps = 2, .grid = 4,
-                        .temporal_columns = 2, .summary_columns = 2, .initial_columns = 3, .outputs = true, .compression = LT_COMPRESS_LZF };
+                        .temporal_columns = 2, .summary_columns = 2, .learned_columns = 2, .initial_columns = 3, .manual_columns = 1, .cnn_columns = 2, .architecture_columns = 2,
+                        .first_operator_column = 1, .operator_columns = 1, .outputs = true, .row_devices = true, .compression = LT_COMPRESS_LZF };
     LT_CHECK_OK(lt_store_plan_finish(&p));
     p.part[LT_PART_TEMPORAL].names = p.part[LT_PART_AGGREGATED].names = p.part[LT_PART_INITIAL].names = names;
     p.part[LT_PART_TEMPORAL].n_names = 2;
     p.part[LT_PART_AGGREGATED].n_names = 6;
     p.part[LT_PART_INITIAL].n_names = 3;
+    p.part[LT_PART_PER_TRAJECTORY].names = names;
+    p.part[LT_PART_PER_TRAJECTORY].n_names = 2;
     return p;
 }
 
@@ -103,6 +111,7 @@ static lt_status put_row(lt_store *s, const lt_store_plan *p, int64_t row)
         return st;
     }
     r->code = LT_RUN_DONE;
+    memcpy(r->device, row % 2 ? "cuda" : "cpu\0", LT_DEVICE_KIND);
     return lt_store_row_put(s, r);
 }
 
@@ -250,7 +259,7 @@ static void refuse_reading(kind k)
         int open_before = lt_test_open_files();
         lt_error_set("");
         arm(k, at);
-        dataset_read_as_users(path, craft_arrays, craft_attributes, at < 400 ? 1 : 3); /* some of the arrays: the others take the same way */
+        dataset_read_as_users(path, craft_arrays, craft_attributes, at < 400 ? READ_TABLE : 3); /* some of the arrays: the others take the same way */
         bool reached = disarm(k, at);
         failed += lt_error_text()[0] != 0;
         check_nothing_stays(live, open_before, "reading", at);
@@ -262,7 +271,7 @@ static void refuse_reading(kind k)
 }
 
 /* What the jailed process meets (test_crafted.c reads these files through it), here in this one, where blocks and objects are counted. */
-static void read_crafted(const char *where, int change)
+static void read_crafted(const char *where, int change, int some)
 {
     const char *path = dataset_put(good_bytes, n_good_bytes);
     int64_t live = lt_alloc_live();
@@ -271,7 +280,7 @@ static void read_crafted(const char *where, int change)
     LT_CHECK(file >= 0);
     (void)craft_open(file, where, change);
     craft_close(file);
-    dataset_read_as_users(path, craft_arrays, craft_attributes, 1);
+    dataset_read_as_users(path, craft_arrays, craft_attributes, some);
     check_nothing_stays(live, open_before, where, change);
 }
 
@@ -280,9 +289,12 @@ LT_TEST(reading_every_crafted_file)
     if (!good_bytes) good_dataset_make();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     for (int i = 0; craft_arrays[i]; i++)
-        for (int change = 0; change < CRAFT_CHANGES; change++) read_crafted(craft_arrays[i], change);
+        for (int change = 0; change < CRAFT_CHANGES; change++) {
+            read_crafted(craft_arrays[i], change, READ_TABLE);
+            read_crafted(craft_arrays[i], change, 216 - i % 8); /* this array */
+        }
     for (int i = 0; craft_attributes[i]; i++)
-        for (int change = CRAFT_CHANGES; change < CRAFT_ALL; change++) read_crafted(craft_attributes[i], change);
+        for (int change = CRAFT_CHANGES; change < CRAFT_ALL; change++) read_crafted(craft_attributes[i], change, READ_TABLE);
 }
 
 LT_TEST(reading_with_each_call_or_allocation_refused)
@@ -291,6 +303,65 @@ LT_TEST(reading_with_each_call_or_allocation_refused)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     refuse_reading(CALLS);
     refuse_reading(MEMORY);
+}
+
+/* Where no attribute of the readers' list has them: truths as h5py writes them, and enumerations that are none. */
+LT_TEST(numbers_of_attributes)
+{
+    int64_t n = 7;
+    bool found;
+    int16_t one = 1;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), wide = H5Tenum_create(H5T_STD_I16LE), scalar = H5Screate(H5S_SCALAR);
+    H5Pset_fapl_core(access, 1 << 16, false);
+    hid_t file = H5Fcreate("attributes.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    LT_CHECK(file >= 0 && lt_hdf5_put_bool(file, "yes", true) >= 0 && lt_hdf5_put_int(file, "number", -5) >= 0 && lt_hdf5_put_text(file, "text", "1") >= 0);
+    H5Tenum_insert(wide, "ONE", &one);
+    H5Aclose(H5Acreate2(file, "wide", wide, scalar, H5P_DEFAULT, H5P_DEFAULT));
+    LT_CHECK(!lt_hdf5_get_int(file, "f", "yes", &found, &n) && found && n == 1);
+    LT_CHECK(!lt_hdf5_get_int(file, "f", "number", &found, &n) && found && n == -5);
+    LT_CHECK(!lt_hdf5_get_int(file, "f", "none", &found, &n) && !found);
+    LT_CHECK_FAILS(lt_hdf5_get_int(file, "f", "text", &found, &n), LT_ERR_TYPE, "text is not an integer");
+    LT_CHECK_FAILS(lt_hdf5_get_int(file, "f", "wide", &found, &n), LT_ERR_TYPE, "wide is not an integer");
+    H5Sclose(scalar), H5Tclose(wide), H5Pclose(access), H5Fclose(file);
+}
+
+/* The number of its first row; -1 where it cannot be read. */
+static int64_t first_row(lt_dataset *d)
+{
+    int64_t row = -1;
+    return lt_dataset_read_ints(d, "/status/row", 0, 1, &row, 1) ? -1 : row;
+}
+
+/* Until then nobody has to wait for it: it holds no lock. Afterwards the file is what it was, or it is not read. */
+LT_TEST(a_reader_that_rests_wakes_over_the_same_file)
+{
+    enum { NOTHING, TOUCHED, LOCKED, LOCKS_IGNORED, WAYS };
+    if (!good_bytes) good_dataset_make();
+    LT_CHECK(!lt_dataset_rest(NULL) && !lt_dataset_wake(NULL));
+    const char *path = dataset_put(good_bytes, n_good_bytes);
+    lt_dataset *d;
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    LT_CHECK(!lt_dataset_rest(d) && lt_dataset_wake(d)); /* just written: another change might not show */
+    lt_dataset_close(d);
+    sleep(3);
+    for (int way = NOTHING; way < WAYS; way++) {
+        int writer = open(path, O_RDWR | O_CLOEXEC);
+        LT_CHECK_OK(lt_dataset_open(path, &d));
+        LT_CHECK(flock(writer, LOCK_EX | LOCK_NB) < 0);
+        if (!lt_dataset_rest(d) || !lt_dataset_rest(d)) LT_TEST_FAIL("way %d: no rest", way);
+        LT_CHECK(!flock(writer, LOCK_EX | LOCK_NB));
+        if (way != LOCKED && way != LOCKS_IGNORED) flock(writer, LOCK_UN);
+        if (way == TOUCHED) futimens(writer, NULL);
+        if (way == LOCKS_IGNORED) setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+        bool woke = lt_dataset_wake(d);
+        unsetenv("HDF5_USE_FILE_LOCKING");
+        if (woke != (way == NOTHING || way == LOCKS_IGNORED)) LT_TEST_FAIL("way %d: %s", way, woke ? "woke" : "did not wake");
+        LT_CHECK_EQ_INT(first_row(d), woke ? 0 : -1);
+        LT_CHECK(woke == lt_dataset_wake(d));
+        lt_dataset_close(d);
+        close(writer);
+        if (way == TOUCHED) sleep(3);
+    }
 }
 
 LT_TEST_MAIN()

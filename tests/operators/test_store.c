@@ -6,10 +6,12 @@
 #include "base/files/file.h"
 #include "base/scratch.h"
 #include "lathe/rng.h"
+#include "operators/file/dataset_file.h"
 #include "operators/file/hdf5.h"
 #include "operators/file/journal.h"
 #include "operators/file/lzf.h"
 #include "operators/file/store.h"
+#include "operators/file/store_index.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -410,6 +412,29 @@ LT_TEST(journals_of_other_runs_are_refused)
 }
 
 /* Not "another configuration": nothing is known of what it was. */
+/* What stands where the journal would be, or in place of its folder. */
+LT_TEST(journals_in_impossible_places)
+{
+    char path[400], journal[450], long_name[800];
+    lt_store_claim *claim;
+    LT_CHECK_FAILS(lt_store_claim_take(scratch("no/folder/x.h5"), &claim), LT_ERR_IO, "cannot open");
+    LT_CHECK_OK(lt_file_write(scratch("plain"), "file", 4));
+    LT_CHECK_FAILS(lt_store_claim_take(scratch("plain/x.h5"), &claim), LT_ERR_ARGUMENT, "cannot open");
+    size_t n = (size_t)snprintf(long_name, sizeof long_name, "%s/", scratch(""));
+    memset(long_name + n, 'n', 300);
+    long_name[n + 300] = '\0';
+    LT_CHECK_FAILS(lt_store_claim_take(long_name, &claim), LT_ERR_ARGUMENT, "too long");
+    snprintf(path, sizeof path, "%s", scratch("place.h5"));
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK(!mkfifo(journal, 0600));
+    LT_CHECK_FAILS(lt_store_claim_take(path, &claim), LT_ERR_ARGUMENT, "not a regular file");
+    LT_CHECK(!unlink(journal) && !mkdir(journal, 0700));
+    LT_CHECK_FAILS(lt_store_claim_take(path, &claim), LT_ERR_IO, "directory");
+    LT_CHECK(!rmdir(journal) && !symlink("elsewhere", journal));
+    LT_CHECK_FAILS(lt_store_claim_take(path, &claim), LT_ERR_IO, "cannot open");
+    LT_CHECK(!unlink(journal));
+}
+
 LT_TEST(damaged_journals_are_called_so)
 {
     const char *path = scratch("zeroed.h5");
@@ -588,6 +613,65 @@ LT_TEST(damaged_files_are_refused)
     LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_FORMAT, "truncated");
     LT_CHECK_OK(lt_file_write(path, "plain text, and more than ninety-six bytes of it, so that a whole superblock could be read from here", 100));
     LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_FORMAT, "not an HDF5 file");
+}
+
+/* The index of a chunked array, read as a run that goes on reads it. */
+static lt_status load_index(int fd, uint64_t header, uint64_t file_bytes, lt_chunk_index *x, uint64_t *root)
+{
+    LT_TRY(lt_chunk_index_locate(fd, "f", header, x, root));
+    return lt_chunk_index_load(fd, "f", *root, file_bytes, x);
+}
+
+/* Whatever stands in header and index is a sentence, or an index whose chunks lie in the file. (The HDF5 library has read both before, in a
+   process of its own; this is what protects the one that writes.) */
+LT_TEST(damaged_chunk_indexes_are_refused)
+{
+    enum { HEADER, LAYOUT, NODE, ENTRY = 24, KEY = 8 + 8 * (3 + 1), CHILD = ENTRY + KEY };
+    static const struct { int of, at, bytes; uint64_t value; const char *says; } faults[] = {
+        { NODE, 0, 1, 'X', "no chunk index at byte" }, { NODE, 4, 1, 0, "no chunk index at byte" }, { NODE, 5, 1, 200, "no chunk index at byte" },
+        { NODE, 6, 2, 65, "no chunk index at byte" }, { NODE, 5, 1, 1, "chunk index" /* what follows are chunks, not nodes */ },
+        { NODE, ENTRY, 4, UINT32_MAX, "beyond the end of the file" }, { NODE, CHILD, 8, UINT64_C(1) << 62, "beyond the end of the file" },
+        { NODE, CHILD, 8, LT_HDF5_NOWHERE, "beyond the end of the file" }, { NODE, ENTRY + 8, 8, 1, "outside its dataset" },
+        { NODE, ENTRY + 8, 8, UINT64_C(1) << 62, "outside its dataset" }, { NODE, ENTRY + 24, 8, 5, "outside its dataset" },
+        { LAYOUT, 0, 1, 4, "layout version 4" }, { LAYOUT, 1, 1, 1, "class 1" }, { LAYOUT, 2, 1, 2, "1 axes; expected" }, { LAYOUT, 11, 4, 77, "chunk extent 77" },
+        { LAYOUT, 3, 8, UINT64_C(1) << 40, "beyond the end of the file" }, { LAYOUT, 3, 8, 1, "no chunk index at byte 1" }, { LAYOUT, 3, 8, LT_HDF5_NOWHERE, NULL },
+        { LAYOUT, -8, 2, 0x1234, "without a layout message" }, { LAYOUT, -6, 2, 60000, NULL },
+        { HEADER, 0, 1, 2, "object header version 2" }, { HEADER, 2, 2, 0, "without a layout message" }, { HEADER, 8, 4, 0, "without a layout message" },
+        { HEADER, 18, 2, 65535, "overruns its block" }, { HEADER, 16, 2, 16, NULL /* a block that goes on somewhere */ },
+    };
+    const char *path = scratch("indexes.h5");
+    lt_store_plan p = plan_of(40, 4, false, LT_COMPRESS_GZIP);
+    lt_dataset *d;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, INT64_MAX));
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    const lt_file_item *item = lt_dataset_find(d, "/features/temporal/features");
+    lt_chunk_index x = { .element_bytes = 4 };
+    lt_chunk_index_shape(&x, item->rank, item->dim, item->chunk);
+    x.span = calloc((size_t)x.n_chunks, sizeof *x.span);
+    const uint64_t header = item->header, end = (uint64_t)lt_dataset_get_info(d).file_bytes;
+    uint64_t root;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    LT_CHECK_EQ_INT(item->rank, 3);
+    LT_CHECK_OK(load_index(fd, header, end, &x, &root));
+    for (int64_t i = 0; i < x.n_chunks; i++) LT_CHECK(x.span[i].address < end && x.span[i].bytes > 0);
+    for (size_t i = 0; i < LT_LEN(faults); i++) {
+        off_t at = (off_t)(faults[i].of == NODE ? root : faults[i].of == LAYOUT ? x.pointer - 3 : header) + faults[i].at;
+        uint64_t kept = 0, found;
+        lt_chunk_index y = x;
+        y.span = calloc((size_t)x.n_chunks, sizeof *y.span);
+        LT_CHECK(pread(fd, &kept, (size_t)faults[i].bytes, at) == faults[i].bytes && pwrite(fd, &faults[i].value, (size_t)faults[i].bytes, at) == faults[i].bytes);
+        lt_status st = load_index(fd, header, end, &y, &found);
+        if (st ? st != LT_ERR_FORMAT && st != LT_ERR_IO : faults[i].says != NULL) LT_TEST_FAIL("fault %d: %s", (int)i, lt_error_text());
+        if (st && faults[i].says && !strstr(lt_error_text(), faults[i].says)) LT_TEST_FAIL("fault %d: %s", (int)i, lt_error_text());
+        for (int64_t k = 0; !st && k < y.n_chunks; k++) LT_CHECK(y.span[k].address == LT_HDF5_NOWHERE || y.span[k].address + y.span[k].bytes <= end);
+        LT_CHECK(pwrite(fd, &kept, (size_t)faults[i].bytes, at) == faults[i].bytes);
+        free(y.span);
+    }
+    LT_CHECK_OK(load_index(fd, header, end, &x, &root));
+    close(fd);
+    lt_dataset_close(d);
+    free(x.span);
 }
 
 /* Equal runs, equal bytes: no times anywhere in the file. */

@@ -13,6 +13,9 @@ import lathe.console
 lathe.console.quiet = True
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in a shell's background ignore it, and tests of Ctrl-C would wait for ever
 
+#: Under the address sanitizer everything takes several times as long, and what is released stays for a while (run.sh).
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+
 #: PyGRANSO's method, for runs that are compared with its own; lathe's defaults differ.
 AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "honor_bounds": False, "scale_functions": False, "scale_variables": False, "bfgs_damping": 1e-4}
 

@@ -11,7 +11,6 @@ import lathe
 import numpy as np
 from lathe import _core
 
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # which keeps what is released for a while: its memory says nothing of ours
 CALLS = int(os.environ.get("LATHE_CALLS", "10000"))
 
 
@@ -39,7 +38,7 @@ class Leaks(unittest.TestCase):
         finally:
             tracemalloc.stop()
         self.assertLess(min(kept for kept, _ in rounds), 16 * (calls // 3), "Python objects")
-        if not SANITIZED:
+        if not harness.SANITIZED:
             self.assertLess(min(grown for _, grown in rounds), limit // 3, "resident memory")
 
     def growth(self, call, calls):

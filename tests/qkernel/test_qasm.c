@@ -185,6 +185,21 @@ LT_TEST(what_is_written_is_read_back)
     lt_circuit_destroy(c);
 }
 
+/* Longer than the writer has room for on the stack, and than it asks for first. */
+LT_TEST(long_angles_are_written)
+{
+    static const int terms[] = { 30, 100, 1500 };
+    for (size_t k = 0; k < sizeof terms / sizeof *terms; k++) {
+        static char text[1 << 15];
+        int n = sprintf(text, INPUT "rx(");
+        for (int i = 0; i < terms[k]; i++) n += sprintf(text + n, "%s%.3f*x[%d]", i ? " + " : "", 0.001 * (i + 1), i % 4);
+        sprintf(text + n, ") q[0];");
+        lt_circuit *c = read(text);
+        if (c) check_round_trip(c, "long");
+        lt_circuit_destroy(c);
+    }
+}
+
 /* ---- mistakes ---- */
 
 LT_TEST(mistakes_have_a_line_and_a_column)

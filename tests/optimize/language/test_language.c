@@ -174,6 +174,29 @@ LT_TEST(lists_of_many_parts)
         }
 }
 
+/* The same for the elements of one list, and for lines of constraints: each in its place. */
+LT_TEST(lists_and_constraints_of_many_lines)
+{
+    static char text[60000];
+    static const int counts[] = { 31, 32, 33, 64, 65, 1025 };
+    for (size_t i = 0; i < LT_LEN(counts); i++) {
+        const int count = counts[i];
+        int n = sprintf(text, "var x = 2\nminimize [");
+        double want = 0;
+        for (int k = 1; k <= count; k++) n += sprintf(text + n, "%s%d*x", k > 1 ? ", " : "", k), want += 2.0 * k * k;
+        n += sprintf(text + n, "] @ arange(1, %d)\nsubject to\n", count + 1);
+        LT_CHECK_NEAR(objective_of(text), want, 1e-9 * want);
+        for (int k = 0; k < count; k++) n += sprintf(text + n, "  x <= %d\n", k);
+        lt_model *m = read_good(text);
+        lt_model_view v = lt_model_get(m);
+        double ci[1025] = { 0 };
+        LT_CHECK_EQ_INT(v.p, count);
+        LT_CHECK_OK(evaluate_node(&v, v.ci, v.x0, ci));
+        for (int k = 0; k < count; k++) LT_CHECK_NEAR(ci[k], 2 - k, 0);
+        lt_model_destroy(m);
+    }
+}
+
 /* ---- lines and words ---- */
 
 LT_TEST(lines_and_words)

@@ -138,13 +138,17 @@ static const char all_kinds[] =
     "rng g = mt19937(0)\ndata A = normal(3, 3, rng=g)\ndata t = csv(\"data/iris100.csv\")\nfn f(a, b) = a*b + t[0, 0]\nvar x[3] = [1, 2, 3]\nvar M[3, 3] = A\n"
     "let B = A @ M + M'\nminimize sum([f(x[i], i)*x[i] for i in 0:3]) + norm(B, \"nuc\") + sum([det(M*i) for i in 1:3])\nsubject to\n"
     "  box: -1 <= x <= [1, 2, inf]\n  x' @ x == 1\n  1 <= 2\noption mu0 = 2\n";
+/* Written out element by element: more than one concatenation takes. */
+static const char written_out[] =
+    "var x[40] = 1\nrng g = philox(3)\ndata r = uniform(2, rng=g)\nminimize sum([sum(x[0:i+1]) + r[0] for i in 0:40]) + sum([x[0], 2, x[1] + r[1]])\n"
+    "subject to\n  [prod(x[i:]) for i in 0:40] >= 0\noption max_iterations = 3\n";
 static const char wrong_kinds[] = "data a = bcd(1)\nvar x = [1, 2\nminimize asb(x) + y\nsubject to\n x < 1\n";
 
 LT_TEST(every_allocation_may_fail)
 {
-    static const char *const texts[] = { all_kinds, wrong_kinds };
-    static const lt_status done[] = { LT_OK, LT_ERR_FORMAT };
-    for (int k = 0; k < 2; k++) {
+    static const char *const texts[] = { all_kinds, written_out, wrong_kinds };
+    static const lt_status done[] = { LT_OK, LT_OK, LT_ERR_FORMAT };
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         int64_t live = lt_alloc_live();
         lt_model *m = NULL;
         LT_CHECK_EQ_INT(lt_model_parse("t.lt", NULL, texts[k], strlen(texts[k]), &m), done[k]); /* warms shared things up */
@@ -160,7 +164,7 @@ LT_TEST(every_allocation_may_fail)
             lt_model_destroy(m);
             if (lt_alloc_live() != live) { LT_TEST_FAIL("allocation %lld: %lld are left", (long long)at, (long long)(lt_alloc_live() - live)); break; }
         }
-        if (at <= 10 || s != done[k]) LT_TEST_FAIL("text %d: %s at allocation %lld", k, lt_status_name(s), (long long)at);
+        if (at <= 10 || s != done[k]) LT_TEST_FAIL("text %d: %s at allocation %lld", (int)k, lt_status_name(s), (long long)at);
     }
 }
 
