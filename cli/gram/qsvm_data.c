@@ -56,8 +56,8 @@ lt_status qsvm_set_label(qsvm_name to, const char *text, const char *path, int64
 {
     char number[32];
     double v;
-    if (qsvm_is_number(text, &v) && (v != floor(v) || fabs(v) < 0x1p53)) { /* beyond, several integers are one double: they stay texts */
-        if (v == floor(v) && fabs(v) < 1e15) snprintf(number, sizeof number, "%lld", (long long)v);
+    if (qsvm_is_number(text, &v) && qsvm_is_exact(v)) { /* others stay texts */
+        if (v == floor(v)) snprintf(number, sizeof number, "%lld", (long long)v);
         else lt_double_text(v, number);
         text = number;
     }

@@ -265,6 +265,10 @@ run 2 qsvm $in --qubits 7 $out; says err "7 qubits, but rows have 6 features"
 run 2 qsvm $in --weights "$work/y.npy" $out; says err "[layers, qubits]"
 run 2 qsvm $in --weights "$work/w.npy" --layers 3 $out; says err "only 2"
 for labels in large.npy large.csv; do run 0 qsvm --x "$work/x.npy" --labels "$work/$labels" --json; says out '"9007199254740993"'; done # one double for both
+run 0 qsvm --x "$work/x.npy" --labels "$work/large.npy" --model-out "$work/large.qsvm"
+run 0 qsvm predict --model "$work/large.qsvm" --x "$work/x.npy" --out "$work/large-p.npy"
+grep -q "'<i8'" "$work/large-p.npy" && python3 -c 'import struct, sys; v = set(struct.unpack("<90q", open(sys.argv[1], "rb").read()[-720:])); assert v == {2**53, 2**53 + 1}, v' "$work/large-p.npy" ||
+    fail "$last: other labels than those of the file"
 run 2 qsvm $in --packed $out; says err "packed"
 run 2 qsvm $in --c-low 1e-300 --c-high 1e300 $out; says err "from 1e-300 to 1e+300, expected ends whose ratio is a number"
 run 0 qsvm $in --trials 1 --c-high 1e12; grep -q "end of the search" "$work/out" && fail "$last: the only value tried is said to lie at an end"
