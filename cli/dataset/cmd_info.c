@@ -29,9 +29,9 @@ static bool has_journal(const char *path)
 static lt_status print_item(void *ctx, const lt_dataset_item *i)
 {
     (void)ctx;
-    if (i->group) printf("%s\n", i->path);
+    if (i->group) printf("%s\n", cli_shown(i->path).s);
     else {
-        printf("  %-52s %-18s %-8s", i->path, lt_shape_str(&i->shape).s, i->dtype);
+        printf("  %-52s %-18s %-8s", cli_shown(i->path).s, lt_shape_str(&i->shape).s, i->dtype);
         if (i->chunk.rank) printf(" chunk %s", lt_shape_str(&i->chunk).s);
         if (i->compression[0]) printf(" %s", i->compression);
         printf(" %s\n", cli_bytes((double)i->stored_bytes).s);
@@ -120,7 +120,7 @@ static lt_status print_columns(lt_dataset *d)
 
 static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *path, bool verbose)
 {
-    printf("%s: %s, %lld operators x %lld realizations x %lld steps, grid %lld\n", path, cli_bytes((double)i->file_bytes).s, (long long)i->rows,
+    printf("%s: %s, %lld operators x %lld realizations x %lld steps, grid %lld\n", cli_shown(path).s, cli_bytes((double)i->file_bytes).s, (long long)i->rows,
            (long long)i->realizations, (long long)i->steps, (long long)i->grid);
     bool dated = i->creation_date[0] && strcmp(i->creation_date, LT_DATE_NOT_RECORDED);
     if (i->engine_version[0]) printf("written by lathe (engine %s)", i->engine_version);
@@ -138,7 +138,7 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
            (long long)i->status[LT_RUN_FAILED], (long long)i->status[LT_RUN_PENDING]);
     if (i->status[LT_RUN_LOST]) printf(", %lld lost to faults of the device", (long long)i->status[LT_RUN_LOST]);
     putchar('\n');
-    if (has_journal(path)) printf("%s.journal: finished rows that are not in the file yet; 'lathe generate --resume' takes them up\n", path);
+    if (has_journal(path)) printf("%s.journal: finished rows that are not in the file yet; 'lathe generate --resume' takes them up\n", cli_shown(path).s);
     putchar('\n');
     CLI_TRY(lt_dataset_walk(d, print_item, NULL));
     if (i->sampling_metrics[0]) printf("\nsampling metrics: %s\n", i->sampling_metrics);

@@ -48,7 +48,7 @@ static lt_status run_merge(cli_context *c)
         lt_json_field_int(c->json, "file_bytes", (int64_t)i.file_bytes);
         lt_json_field_string(c->json, "device", i.device);
         dataset_json_devices(c->json, &devices);
-    } else printf("%s: %lld rows from %d shard%s, %s\n", o->out, (long long)i.rows, c->n_operands, c->n_operands == 1 ? "" : "s",
+    } else printf("%s: %lld rows from %d shard%s, %s\n", cli_shown(o->out).s, (long long)i.rows, c->n_operands, c->n_operands == 1 ? "" : "s",
                   cli_bytes((double)i.file_bytes).s);
     lt_dataset_close(d);
     return LT_OK;
@@ -104,7 +104,7 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, const char *
     e.progress_ctx = &bar;
     int64_t n = e.max_rows && e.max_rows < i.rows ? e.max_rows : i.rows;
     if ((o->verbose || o->dry_run) && !c->json)
-        printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", output ? output : "the dataset itself");
+        printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", cli_shown(output ? output : "the dataset itself").s);
     if (o->dry_run) {
         if (c->json) lt_json_field_int(c->json, "rows", n);
         return LT_OK;

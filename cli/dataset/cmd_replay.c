@@ -72,8 +72,8 @@ static lt_status replay_all(cli_context *c, const replay_cli *o, lt_dataset *d, 
     printf("%s at step %lld in %s", words[result.status], (long long)result.step, cli_seconds(result.seconds).s);
     if (!o->out) printf("; mean square %.4g at first, %.4g at the end", m.first, m.last);
     putchar('\n');
-    if (o->out) printf("%s\n", o->out);
-    if (o->weights_out) printf("%s\n", o->weights_out);
+    if (o->out) printf("%s\n", cli_shown(o->out).s);
+    if (o->weights_out) printf("%s\n", cli_shown(o->weights_out).s);
     return LT_OK;
 }
 

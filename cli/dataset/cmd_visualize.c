@@ -247,7 +247,7 @@ static lt_status draw_picture(cli_context *c, const picture_cli *o, lt_dataset *
     if (!o->dry_run) CLI_TRY(lt_dataset_feature_picture(d, &p));
     if (c->json) lt_json_field_int(c->json, "operators", p.n_operators);
     else if (o->verbose || o->dry_run) printf("%d operators, panels of %d pixels\n", p.n_operators, p.width);
-    if (!c->json && !o->dry_run) printf("%s\n", o->output);
+    if (!c->json && !o->dry_run) printf("%s\n", cli_shown(o->output).s);
     return LT_OK;
 }
 

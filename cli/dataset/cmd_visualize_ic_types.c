@@ -99,7 +99,7 @@ static lt_status write_picture(cli_context *c, const lt_field_gallery *g)
     }
     if (o->verbose)
         for (int t = 0; t < lt_field_type_count(); t++) printf("%-26s %s\n", lt_field_type_name(t), lt_field_type_tier(t));
-    if (!c->common.quiet) printf("%s: %d by %d pixels\n", o->output, width, height);
+    if (!c->common.quiet) printf("%s: %d by %d pixels\n", cli_shown(o->output).s, width, height);
     return LT_OK;
 }
 

@@ -72,6 +72,20 @@ static void on_quit(int number)
     raise(number); /* comes when this handler returns */
 }
 
+/* Outputs that are mapped: what a failing disk, or a file that somebody cut short, cannot hold comes as a signal. */
+static void on_bus(int number, siginfo_t *why, void *context)
+{
+    static const char text[] = "lathe: a file cannot be read or written where it is mapped: the disk failed, or the file was cut short\n";
+    (void)context;
+    if (getpid() != own || why->si_code != BUS_ADRERR) {
+        on_quit(number);
+        return;
+    }
+    lt_files_abandon();
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { }
+    _exit(EXIT_FAILED);
+}
+
 static bool ignored(int number)
 {
     struct sigaction now;
@@ -93,4 +107,5 @@ void cli_catch_signals(void)
     for (int i = 0; i < CLI_LEN(stop_signals); i++)
         if (stop_signals[i].number == SIGINT || !ignored(stop_signals[i].number)) catch_signal(stop_signals[i].number, on_stop);
     if (!ignored(SIGQUIT)) catch_signal(SIGQUIT, on_quit);
+    sigaction(SIGBUS, &(struct sigaction){ .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO }, NULL);
 }

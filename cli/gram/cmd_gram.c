@@ -258,7 +258,7 @@ static lt_status print_summary(const gram_job *j)
 {
     const lt_gram_info *i = &j->info;
     if (!j->wants_K && j->o->states_out) printf("states of %lld rows, %lld amplitudes each\n", (long long)j->n, 1LL << j->qubits);
-    if (!j->wants_K && j->o->circuit_out) printf("circuit of %lld gates in %s\n", (long long)lt_circuit_describe(j->circuit).n_gates, j->o->circuit_out);
+    if (!j->wants_K && j->o->circuit_out) printf("circuit of %lld gates in %s\n", (long long)lt_circuit_describe(j->circuit).n_gates, cli_shown(j->o->circuit_out).s);
     if (j->from_cache) printf("K %lld x %lld from %s\n", (long long)j->n, (long long)j->m, j->cached);
     if (!j->wants_K || j->from_cache) return LT_OK;
     char layers[48] = "";

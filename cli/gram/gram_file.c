@@ -48,12 +48,12 @@ static lt_status report(const gram_job *j, const lt_gram_file_info *i)
         lt_json_field_int(json, "memory_bytes", i->memory_bytes);
         lt_json_field_double(json, "seconds", i->seconds);
     } else if (i->complete) {
-        printf("K %lld x %lld, %s in %s: %s, by %d rank%s in %s\n", (long long)i->n, (long long)i->m, cli_bytes((double)i->file_bytes).s, j->o->out, i->kind, i->ranks,
+        printf("K %lld x %lld, %s in %s: %s, by %d rank%s in %s\n", (long long)i->n, (long long)i->m, cli_bytes((double)i->file_bytes).s, cli_shown(j->o->out).s, i->kind, i->ranks,
                i->ranks == 1 ? "" : "s", cli_seconds(i->seconds).s);
         if (!j->c->common.quiet)
             printf("%lld tiles of %lld x %lld, %lld of them kept from an earlier run; checksums in %s.tiles; at most %s for each rank\n",
                    (long long)i->tiles, (long long)i->side, (long long)i->side,
-                   (long long)i->kept, j->o->out, cli_bytes((double)i->memory_bytes).s);
+                   (long long)i->kept, cli_shown(j->o->out).s, cli_bytes((double)i->memory_bytes).s);
         if (!j->c->common.quiet && i->states_taken)
             printf("%lld states computed, %lld taken from those kept beside the matrix, since making them was slower than reading\n",
                    (long long)i->states_made, (long long)i->states_taken);
@@ -127,7 +127,7 @@ static lt_status write_rows(const gram_job *j, lt_gram_file *f, const lt_gram_fi
     if (status) lt_npy_map_destroy(map);
     else status = lt_npy_map_commit(map);
     CLI_TRY(status);
-    if (!j->c->json) printf("rows %lld to %lld of %s, %lld columns, in %s\n", (long long)first, (long long)end - 1, j->o->read, (long long)s->m, j->o->out);
+    if (!j->c->json) printf("rows %lld to %lld of %s, %lld columns, in %s\n", (long long)first, (long long)end - 1, cli_shown(j->o->read).s, (long long)s->m, cli_shown(j->o->out).s);
     return LT_OK;
 }
 
@@ -145,7 +145,7 @@ static lt_status describe(const gram_job *j, lt_gram_file *f, const lt_gram_file
     }
     printf("K %lld x %lld, %s%s: ", (long long)s->n, (long long)s->m, lt_dtype_name(s->dtype), s->packed ? ", the upper half" : "");
     if (s->tiles) printf("all %lld tiles are what their checksums say\n", (long long)s->tiles);
-    else printf("without checksums (no %s.tiles)\n", j->o->read);
+    else printf("without checksums (no %s.tiles)\n", cli_shown(j->o->read).s);
     return LT_OK;
 }
 

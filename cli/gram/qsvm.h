@@ -50,6 +50,7 @@ lt_status qsvm_write_matrix(const char *path, int64_t n, int64_t columns, const 
 lt_status qsvm_write_labels(const char *path, int64_t n, int64_t n_classes, const char (*class_name)[LT_QSVM_CLASS_NAME], const int32_t *label);
 /* Whether it is a finite decimal number. */
 bool      qsvm_is_number(const char *text, double *v);
+bool      qsvm_is_exact(double v); /* the only number that this double can mean: integers from 2^53 on share theirs */
 /* Whether all classes are called by numbers; value (n_classes, may be NULL). */
 bool      qsvm_class_numbers(const char (*class_name)[LT_QSVM_CLASS_NAME], int64_t n_classes, double *value);
 

@@ -56,8 +56,8 @@ lt_status qsvm_set_label(qsvm_name to, const char *text, const char *path, int64
 {
     char number[32];
     double v;
-    if (qsvm_is_number(text, &v)) {
-        if (v == floor(v) && fabs(v) < 1e15) snprintf(number, sizeof number, "%lld", (long long)v);
+    if (qsvm_is_number(text, &v) && qsvm_is_exact(v)) { /* others stay texts */
+        if (v == floor(v)) snprintf(number, sizeof number, "%lld", (long long)v);
         else lt_double_text(v, number);
         text = number;
     }
@@ -148,7 +148,8 @@ static lt_status read_npy_labels(const char *path, qsvm_rows *out)
     if (!s) s = make_labels(out, path);
     for (int64_t i = 0; !s && i < n; i++) {
         char text[32];
-        lt_double_text(element(&a, i), text);
+        if (a.dtype == LT_I64) snprintf(text, sizeof text, "%lld", (long long)((const int64_t *)a.data)[i]);
+        else lt_double_text(element(&a, i), text);
         s = isfinite(element(&a, i)) ? qsvm_set_label(out->label[i], text, path, i)
                                      : cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is %s", path, (long long)i, text);
     }

@@ -107,6 +107,14 @@ tame solve --set "$escape=1" "$work/e.lt"
 tame generate "--$escape"
 tame explain "$escape"
 tame tune --list --file "$work/e.qasm"
+cp "$work/good.h5" "$work/n$escape.h5" # names of files come with archives
+for request in "info" "validate" "replay --index 0 --out=$work/r$escape.h5" "merge --out=$work/m$escape.h5" "extract-features --output=$work/e$escape.h5 --overwrite" \
+    "upgrade" "table --csv=$work/t$escape.csv" "export --npz=$work/t$escape.npz" "card" "split"; do
+    # shellcheck disable=SC2086
+    tame $request "$work/n$escape.h5"
+done
+tame visualize-features "$work/n$escape.h5" --output "$work/v$escape.png" --width-px 16 --n-operators 1
+tame visualize-ic-types --config "$c" --output "$work/i$escape.png"
 done
 
 # Refused by name, nothing followed: a FIFO would hang whoever opens it.

@@ -48,6 +48,9 @@ run 0 generate --config "$c" --output "$work/dry.h5" --dry-run; says out "TFLOP"
 run 0 generate --config "$c" --output "$work/dry.h5" --dry-run --json; is_json "$work/out"; says out '"estimated_seconds"'
 run 0 generate --config "$c" --output "$work/v.h5" --verbose --total-samples 5 --num-realizations 1 --batch-size 2 --seed 9 --threads 1; says out "cli: 5 operators"
 
+run 0 generate --config "$c" --output "$work/all.h5" --quiet --batch-size 9223372036854775807 # no row is handed on before the last
+cmp "$work/all.h5" "$work/a.h5" || fail "$last: another dataset"
+
 # Keys without effect
 sed 's/^metadata: {name: cli}/metadata: {name: cli, author: me}/; s/batch_size: 4/bacth_size: 4/' "$c" >"$work/idle.yaml"
 run 0 generate --config "$work/idle.yaml" --output "$work/idle.h5" --explain-config; silent err

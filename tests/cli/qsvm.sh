@@ -22,6 +22,8 @@ flat = [v for row in x for v in row]
 write(folder + "x.npy", (90, 6), flat)
 write(folder + "x32.npy", (90, 2, 3), flat, "<f4", "f")
 write(folder + "y.npy", (90,), y, "<i8", "q")
+write(folder + "large.npy", (90,), [2**53 + (v == 8) for v in y], "<i8", "q")
+with open(folder + "large.csv", "w") as f: f.write("label\n" + "\n".join(str(2**53 + (v == 8)) for v in y) + "\n")
 write(folder + "short.npy", (80,), y[:80], "<i8", "q")
 write(folder + "one.npy", (90,), [3] * 90, "<i8", "q")
 write(folder + "many.npy", (90,), [i % 5 for i in range(90)], "<i8", "q")
@@ -263,6 +265,11 @@ run 2 qsvm $in --folds 0 $out; says err "give C"
 run 2 qsvm $in --qubits 7 $out; says err "7 qubits, but rows have 6 features"
 run 2 qsvm $in --weights "$work/y.npy" $out; says err "[layers, qubits]"
 run 2 qsvm $in --weights "$work/w.npy" --layers 3 $out; says err "only 2"
+for labels in large.npy large.csv; do run 0 qsvm --x "$work/x.npy" --labels "$work/$labels" --json; says out '"9007199254740993"'; done # one double for both
+run 0 qsvm --x "$work/x.npy" --labels "$work/large.npy" --model-out "$work/large.qsvm"
+run 0 qsvm predict --model "$work/large.qsvm" --x "$work/x.npy" --out "$work/large-p.npy"
+grep -q "'<i8'" "$work/large-p.npy" && python3 -c 'import struct, sys; v = set(struct.unpack("<90q", open(sys.argv[1], "rb").read()[-720:])); assert v == {2**53, 2**53 + 1}, v' "$work/large-p.npy" ||
+    fail "$last: other labels than those of the file"
 run 2 qsvm $in --packed $out; says err "packed"
 run 2 qsvm $in --c-low 1e-300 --c-high 1e300 $out; says err "from 1e-300 to 1e+300, expected ends whose ratio is a number"
 run 0 qsvm $in --trials 1 --c-high 1e12; grep -q "end of the search" "$work/out" && fail "$last: the only value tried is said to lie at an end"

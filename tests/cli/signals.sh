@@ -56,6 +56,9 @@ begin nohup; kill -HUP $pid; ends 0
 begin python3 -c 'import os, signal, sys; signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])'
 kill -QUIT $pid; ends 131
 
+# A file that is cut short under the run, as a disk that fails: not a crash.
+begin env; : >"$tmp"; ends 1; says err "cannot be read or written where it is mapped"
+
 # Nothing can be done about kill -9: the next run does it.
 begin env; kill -9 $pid; wait $pid 2>/dev/null
 [ -e "$tmp" ] || fail "kill -9: no temporary file, so nothing is tested"

@@ -20,6 +20,10 @@ subject to
   sqrt(2)*x[0] <= 1
   cap: 2*x[1] <= 1
 LT
+# More constraints with a line each than 256, on one variable
+{ printf 'var x[3] = [1, 2, 3]\nminimize sum(x^2)\nsubject to\n'; for i in $(seq 300); do echo "  x[0]*x[$((i % 3))] + $i*x[1] >= $i"; done; } >"$work/rows.lt"
+run 0 solve "$work/rows.lt" --quiet; says out "minimum: f = "
+
 run 0 solve "$work/rosen.lt"; says out "Termination code"; says out "x[2] ="; silent err
 grep -q "$(printf '\033')" "$work/out" && fail "colours in a pipe"
 run 0 solve "$work/rosen.lt" --json --set patience=0 --set lagrangian_updates=false; is_json "$work/out"; silent err; says out '"cap"'; says out '"termination_text"'

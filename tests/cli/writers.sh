@@ -57,6 +57,17 @@ kill -INT $pid; wait $pid && got=0 || got=$?
 run 0 validate "$d"; says out "pending"
 run 2 generate --config "$c" --output "$d"; says err "holds an unfinished run"
 
+# A dataset that is removed under its writer is no success
+rm -rf "$work/gone"; mkdir "$work/gone"
+"$lathe" generate --config "$c" --merge "$work/long.yaml" --total-samples 8 --output "$work/gone/d.h5" >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 600); do [ -s "$work/gone/d.h5.journal" ] && break; sleep 0.02; done
+rm -rf "$work/gone"
+wait $pid && got=0 || got=$?
+last="generate without its folder"
+[ "$got" -eq 1 ] || { fail "$last: status $got, expected 1"; cat "$work/err"; }
+says err "d.h5: was removed or replaced while it was being written"
+
 # Nor is it thrown away by a command that makes another file there
 cp "$d.journal" "$work/journal"
 run 2 merge --out "$d" "$work/s0.h5" "$work/s1.h5"; says err "holds an unfinished run"

@@ -235,12 +235,9 @@ static bool pull_node(sweep *s, int32_t id)
 {
     const term_list *l = &s->at[id];
     lt_node y = lt_of(s->g, id);
-    bool pick[256];
     int n_in = lt_get(s->g, y)->n_in;
-    if (l->n > (int)LT_LEN(pick)) {
-        lt_graph_fail(s->g, LT_FAIL(LT_ERR_UNSUPPORTED, "jacobian: %d differently structured blocks meet at one node", l->n));
-        return true;
-    }
+    bool *pick = lt_arena_alloc(&s->arena, (size_t)l->n * sizeof *pick);
+    if (!pick) return false;
     for (int i = 0; i < n_in && !s->g->status; i++) {
         int32_t x = lt_ir_in(lt_get(s->g, y), i);
         if (!s->active[x]) continue;

@@ -10,6 +10,7 @@
 #include "operators/config/config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ typedef struct card {
     const lt_yaml_node *about, *config; /* metadata and all of the configuration; NULL: there is none */
     lt_dataset_config  *parsed;         /* NULL: it is not one of ours, or does not fit the file */
     FILE               *to;
+    char                name[NAME_MAX + 1]; /* of the file, with nothing that steers a terminal */
 } card;
 
 /* ---- Markdown --------------------------------------------------------------------------------------------- */
@@ -137,7 +139,7 @@ static lt_status put_facts(card *c)
     put_row(c, "author", "%s", about(c, "author"));
     put_row(c, "purpose", "%s", about(c, "purpose"));
     put_row(c, "license", "%s", c->o.license ? c->o.license : about(c, "license")[0] ? about(c, "license") : "not stated");
-    put_row(c, "file", "%s, %s bytes", lt_base_name(c->d->path), grouped(i->file_bytes, number));
+    put_row(c, "file", "%s, %s bytes", c->name, grouped(i->file_bytes, number));
     put_row(c, "SHA-256", "%s", digest.s);
     fputc('\n', c->to);
     return LT_OK;
@@ -331,7 +333,7 @@ static lt_status put_configuration(card *c)
 
 static void put_reading(card *c)
 {
-    const char *name = lt_base_name(c->d->path);
+    const char *name = c->name;
     fputs("## Reading it\n\n    import lathe\n    d = lathe.Dataset(\"", c->to);
     for (; *name; name++) fprintf(c->to, "%s%c", *name == '"' || *name == '\\' ? "\\" : "", *name);
     fputs("\")\n    d.features(), d.to_pandas(), d.torch()\n\n", c->to);
@@ -359,7 +361,7 @@ static lt_status put_all(card *c)
 {
     LT_TRY(read_config(c));
     fputs("# ", c->to);
-    put_text(c, about(c, "name")[0] ? about(c, "name") : lt_base_name(c->d->path));
+    put_text(c, about(c, "name")[0] ? about(c, "name") : c->name);
     fputs("\n\n", c->to);
     if (about(c, "description")[0]) {
         put_text(c, about(c, "description"));
@@ -383,6 +385,8 @@ lt_status lt_dataset_card(lt_dataset *d, const lt_card_options *options, FILE *t
     LT_NEED(to);
     card c = { .d = d, .i = lt_dataset_get_info(d), .o = lt_card_defaults(), .to = to };
     LT_TRY(LT_TAKE(lt_card_options, options, &c.o));
+    snprintf(c.name, sizeof c.name, "%s", lt_base_name(d->path));
+    lt_text_disarm(c.name);
     lt_status s = put_all(&c);
     if (!s && (fflush(to) || ferror(to))) s = LT_FAIL(LT_ERR_IO, "the card cannot be written");
     lt_dataset_config_destroy(c.parsed);

@@ -319,13 +319,13 @@ void lt_journal_close(lt_journal *j)
 {
     struct stat st;
     if (!j->path) return;
-    if (!fstat(j->fd, &st) && st.st_size == 0) unlink(j->path);
+    if (!fstat(j->fd, &st) && st.st_size == 0 && is_in_place(j)) unlink(j->path);
     drop_lock(j);
 }
 
 void lt_journal_remove(lt_journal *j)
 {
     if (!j->path) return;
-    unlink(j->path);
+    if (is_in_place(j)) unlink(j->path); /* another run may have one of that name, where somebody removed ours */
     drop_lock(j);
 }

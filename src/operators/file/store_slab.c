@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if LT_HAVE_ZLIB
@@ -236,8 +237,18 @@ static bool has_changed(const lt_store *s)
     return false;
 }
 
+/* What is written to a file without a name is lost when the run ends. */
+static lt_status check_place(const lt_store *s)
+{
+    struct stat open_one, named;
+    if (fstat(s->fd, &open_one) || stat(s->path, &named) || open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino)
+        return LT_FAIL(LT_ERR_IO, "%s: was removed or replaced while it was being written: its rows are lost", s->path);
+    return LT_OK;
+}
+
 lt_status lt_store_commit(lt_store *s)
 {
+    LT_TRY(check_place(s));
     if (!has_changed(s)) return LT_OK; /* new indexes of unchanged data would only lengthen the file */
     lt_span span = lt_span_begin("dataset commit");
     lt_status st = commit_all(s);

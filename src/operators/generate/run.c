@@ -85,8 +85,8 @@ static bool needs_run(const lt_generator *g, int64_t row)
    slab, so that few rows wait in the journal. */
 lt_status lt_generator_schedule(lt_generator *g)
 {
-    int64_t k = g->plan.chunk_rows, n = g->plan.rows;
-    int64_t window = g->c->features.clip_batch ? g->c->batch_size : (g->c->batch_size + k - 1) / k * k;
+    int64_t k = g->plan.chunk_rows, n = g->plan.rows, batch = LT_MIN(g->c->batch_size, n); /* a batch may be any number */
+    int64_t window = g->c->features.clip_batch ? batch : (batch + k - 1) / k * k;
     g->order = lt_malloc((size_t)n * sizeof *g->order);
     scheduled *list = lt_malloc((size_t)LT_MIN(window, n) * sizeof *list);
     lt_status s = g->order && list ? LT_OK : LT_ERR_MEMORY;
