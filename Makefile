@@ -9,6 +9,7 @@
 #   make mutants [SAMPLE=50 SEED=1 LAYERS=base]   how many small faults in src the tests find
 #   make python     a wheel of the Python package in dist/   pip install .   the same, installed
 #   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
+#   python3 scripts/cuda-sitting.py build RESULTS   all that is to be found out on a machine with a GPU, in order of risk, a command each (--list)
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
 # Paths here are relative, so a clone may live in any folder, one with spaces in its name too.
