@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HEAD = 160, MOST = 1 << 20 };
+enum { FIRST = 31, HEAD = 160, MOST = 1 << 20 }; /* bytes of the first line, of an entry's */
 
 static const char *pack(void)
 {
@@ -70,9 +70,9 @@ LT_TEST(what_is_damaged_or_half_written_is_not_there)
         LT_CHECK_OK(lt_pack_put("pack", "b", "second", 6, MOST));
         int fd = open(pack(), O_RDWR);
         char c;
-        LT_CHECK(pread(fd, &c, 1, HEAD + 5 + place[i]) == 1);
+        LT_CHECK(pread(fd, &c, 1, FIRST + HEAD + 5 + place[i]) == 1);
         c ^= 1;
-        LT_CHECK(pwrite(fd, &c, 1, HEAD + 5 + place[i]) == 1);
+        LT_CHECK(pwrite(fd, &c, 1, FIRST + HEAD + 5 + place[i]) == 1);
         close(fd);
         pid_t child = fork(); /* one that has not seen the file */
         if (child == 0) {
@@ -88,12 +88,36 @@ LT_TEST(what_is_damaged_or_half_written_is_not_there)
         unlink(pack());
         LT_CHECK_OK(lt_pack_put("pack", "a", "first", 5, MOST));
         LT_CHECK_OK(lt_pack_put("pack", "b", "second", 6, MOST));
-        LT_CHECK(!truncate(pack(), 2 * HEAD + 11 - cut));
+        LT_CHECK(!truncate(pack(), FIRST + 2 * HEAD + 11 - cut));
         LT_CHECK(has("a", "first") && !has("b", "second"));
         LT_CHECK_OK(lt_pack_put("pack", "c", "third", 5, MOST));
         LT_CHECK(has("a", "first") && has("c", "third"));
-        LT_CHECK_EQ_INT(size_of(pack()), 2 * HEAD + 10);
+        LT_CHECK_EQ_INT(size_of(pack()), FIRST + 2 * HEAD + 10);
     }
+}
+
+/* The same file by its number, with other entries. */
+LT_TEST(a_file_that_began_anew_is_not_taken_for_the_old_one)
+{
+    unlink(pack());
+    LT_CHECK_OK(lt_pack_put("pack", "a", "1234567890", 10, MOST));
+    LT_CHECK_OK(lt_pack_put("pack", "b", "123", 3, MOST));
+    pid_t child = fork();
+    if (child == 0) {
+        bool right = !truncate(pack(), 0);
+        for (const char *k = "cdefghij"; *k; k++) right = right && !lt_pack_put("pack", (char[]){ *k, 0 }, "12", 2, MOST);
+        _exit(!right);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    LT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LT_CHECK(!has("a", "") && has("c", "12") && has("j", "12"));
+    LT_CHECK_OK(lt_pack_put("pack", "k", "12", 2, MOST));
+    LT_CHECK(has("c", "12") && has("j", "12") && has("k", "12"));
+    LT_CHECK(!truncate(pack(), FIRST - 1)); /* not even a first line */
+    LT_CHECK(!has("c", ""));
+    LT_CHECK_OK(lt_pack_put("pack", "c", "12", 2, MOST));
+    LT_CHECK(has("c", "12"));
 }
 
 LT_TEST(a_full_file_begins_anew)
@@ -102,8 +126,8 @@ LT_TEST(a_full_file_begins_anew)
     for (int i = 0; i < 50; i++) {
         char key[16];
         snprintf(key, sizeof key, "%d", i);
-        LT_CHECK_OK(lt_pack_put("pack", key, "0123456789", 10, 10 * (HEAD + 10)));
-        LT_CHECK(has(key, "0123456789") && size_of(pack()) <= 10 * (HEAD + 10));
+        LT_CHECK_OK(lt_pack_put("pack", key, "0123456789", 10, FIRST + 10 * (HEAD + 10)));
+        LT_CHECK(has(key, "0123456789") && size_of(pack()) <= FIRST + 10 * (HEAD + 10));
     }
     LT_CHECK(has("40", "0123456789") && !has("39", ""));
     LT_CHECK_OK(lt_pack_put("pack", "large", "01234567890123456789", 20, 30)); /* alone, though it is too large */

@@ -13,16 +13,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-/* "lathe-pack 1 <digest of key> <digest of content> <bytes of content>\n", then the content. */
+/* "lathe-packs 1 <name>\n": a name drawn when the file is made, since another one may get its number. */
+enum { NAME_AT = 14, NAME_BYTES = 16, FIRST = NAME_AT + NAME_BYTES + 1 };
+static const char file_magic[] = "lathe-packs 1 ";
+/* Of each entry: "lathe-pack 1 <digest of key> <digest of content> <bytes of content>\n", then the content. */
 enum { HEX = 64, DIGITS = 16, KEY_AT = 13, CONTENT_AT = KEY_AT + HEX + 1, SIZE_AT = CONTENT_AT + HEX + 1, HEAD_BYTES = SIZE_AT + DIGITS + 1 };
 static const char magic[] = "lathe-pack 1 ";
 
 typedef struct item { char key[HEX], content[HEX]; off_t at; size_t bytes; } item;
 
 /* What is known of the file used last: its entries as far as `end`. Under the lock. */
-static struct known { dev_t device; ino_t file; off_t end; item *item; int64_t n, max; } known;
+static struct known { char name[NAME_BYTES]; off_t end; item *item; int64_t n, max; } known;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static lt_status path_of(const char *file, char path[static PATH_MAX])
@@ -89,13 +93,18 @@ static bool add_item(const char head[static HEAD_BYTES], size_t bytes)
     return true;
 }
 
-/* Goes on through the file from where it ended last time; false when it cannot be asked for its size. */
+/* Goes on through the file from where it ended last time; false when it cannot be asked for its size. Without its first line it has no end. */
 static bool look(int fd, off_t *size)
 {
     struct stat st;
+    char first[FIRST];
     if (fstat(fd, &st)) return false;
-    if (st.st_dev != known.device || st.st_ino != known.file || st.st_size < known.end) known.device = st.st_dev, known.file = st.st_ino, known.end = 0, known.n = 0;
     *size = st.st_size;
+    bool named = read_at(fd, first, FIRST, 0) && !memcmp(first, file_magic, NAME_AT) && first[FIRST - 1] == '\n';
+    if (!named || memcmp(first + NAME_AT, known.name, NAME_BYTES) || st.st_size < known.end) known.n = 0, known.end = FIRST;
+    if (!named) known.end = 0;
+    if (!named) return true;
+    memcpy(known.name, first + NAME_AT, NAME_BYTES);
     for (char head[HEAD_BYTES]; st.st_size - known.end >= HEAD_BYTES && read_at(fd, head, sizeof head, known.end);) {
         int64_t bytes = content_bytes(head);
         if (bytes < 0 || bytes > st.st_size - known.end - HEAD_BYTES || !add_item(head, (size_t)bytes)) break;
@@ -158,11 +167,23 @@ static lt_status open_to_write(const char *path, lt_file_lock *file)
     }
 }
 
+static uint64_t draw_name(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t drawn[] = { now.tv_sec, now.tv_nsec, getpid() };
+    return lt_hash64(drawn, sizeof drawn, 0);
+}
+
 /* Behind what is whole; what else stands there is cut off, as is an entry that has no room. */
 static lt_status append(int fd, const char *path, off_t end, off_t size, const char *head, const void *data, size_t n_bytes)
 {
+    char first[FIRST + 1];
+    off_t at = end ? end : FIRST;
     if (size > end && ftruncate(fd, end)) return LT_FAIL(LT_ERR_IO, "%s: %s", path, strerror(errno));
-    if (write_at(fd, head, HEAD_BYTES, end) && write_at(fd, data, n_bytes, end + HEAD_BYTES)) return LT_OK;
+    snprintf(first, sizeof first, "%s%0*llx\n", file_magic, NAME_BYTES, (unsigned long long)draw_name());
+    bool named = end || write_at(fd, first, FIRST, 0);
+    if (named && write_at(fd, head, HEAD_BYTES, at) && write_at(fd, data, n_bytes, at + HEAD_BYTES)) return LT_OK;
     lt_status s = LT_FAIL(LT_ERR_IO, "%s: %s", path, strerror(errno));
     if (ftruncate(fd, end)) return s; /* the next one cuts it off */
     return s;
@@ -181,7 +202,7 @@ lt_status lt_pack_put(const char *file, const char *key, const void *data, size_
     off_t end = known.end;
     pthread_mutex_unlock(&lock);
     lt_status s = known_size ? LT_OK : LT_FAIL(LT_ERR_IO, "%s: %s", path, strerror(errno));
-    if (!s && end && (size_t)end + HEAD_BYTES + n_bytes > most_bytes) {
+    if (!s && end > FIRST && (size_t)end + HEAD_BYTES + n_bytes > most_bytes) {
         s = unlink(path) ? LT_FAIL(LT_ERR_IO, "%s: %s", path, strerror(errno)) : LT_OK;
         lt_file_lock_release(&f);
         return s ? s : lt_pack_put(file, key, data, n_bytes, most_bytes);
