@@ -19,6 +19,7 @@
 #   make torture [MINUTES=5]              commands killed at random moments
 #   make soak [MINUTES=60]                everything in one process, again and again
 #   make mutants [SAMPLE=50 SEED=1 LAYERS=base]   how many small faults in src the tests find
+#   python3 scripts/cuda-sitting.py build RESULTS   what is to be found out on a machine with a GPU, a command each (--list)
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
 # Paths here are relative, so a clone may live in any folder, one with spaces in its name too.

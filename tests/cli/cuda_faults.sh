@@ -41,6 +41,16 @@ if "$lathe" doctor | grep -q '^ok       NVRTC'; then # it compiles kernels first
     run 1 solve example:A1 --device cuda; says err "does not fit on cuda:0"; says err "0 of 0 bytes are free"; says err "the CPU may hold it"
 fi
 
+# Only those libraries are opened that are called: of all that are here, a Gram matrix needs none (decision 433).
+if "$lathe" doctor | grep -q '^ok       NVRTC'; then
+    LATHE_CUDA=$build/fake-math
+    { printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }"; head -c 32 /dev/zero; } >"$work/x.npy"
+    LD_DEBUG=files "$lathe" gram --x "$work/x.npy" --map 'angle' --device cuda --out "$work/K.npy" --quiet >"$work/out" 2>"$work/opened" || fail "gram on a made-up GPU: status $?"
+    grep -q 'libcuda\.so' "$work/opened" || fail "the loader does not say what it opens"
+    ! grep -oE 'lib(cudnn|cufft|cusolver|cublasLt)\.so[.0-9]*' "$work/opened" || fail "a Gram matrix opens libraries that it does not call"
+    LATHE_CUDA=$build/fake-cuda
+fi
+
 # A dataset whose operators do not fit is refused before its file is begun, and so is its plan.
 cat > "$work/large.yaml" <<EOF
 metadata: {name: large}

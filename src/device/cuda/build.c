@@ -3,7 +3,7 @@
 #include "device/cuda/cuda.h"
 
 #include "base/alloc.h"
-#include "base/files/file.h"
+#include "base/files/pack.h"
 #include "base/status.h"
 #include "device/build_list.h"
 #include "device/cuda/compile.h"
@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define CUBIN_LIMIT_BYTES ((size_t)64 << 20)
+#define KERNELS_LIMIT_BYTES ((size_t)512 << 20) /* of all: some 10,000 texts */
+static const char kernels_file[] = "kernels";
 
 /* Source and options: what the machine code of one device depends on. */
 static lt_digest text_digest(const lt_kernel_key *key)
@@ -32,8 +34,8 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, bool compile, l
     int major, minor;
     char name[200];
     LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
-    snprintf(name, sizeof name, "cubin 2 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(&m->digest).s);
-    if (lt_cache_get(name, CUBIN_LIMIT_BYTES, &m->cubin, &m->cubin_bytes)) m->cubin = NULL;
+    snprintf(name, sizeof name, "cubin 3 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(&m->digest).s);
+    if (lt_pack_get(kernels_file, name, CUBIN_LIMIT_BYTES, &m->cubin, &m->cubin_bytes)) m->cubin = NULL;
     if (m->cubin) c->dev->n_loaded++;
     if (m->cubin || !compile) return LT_OK;
     lt_span span = lt_span_begin("compile a text");
@@ -43,7 +45,7 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, bool compile, l
     lt_span_end(span);
     if (s) return s;
     c->dev->n_compiled++;
-    (void)lt_cache_put(name, m->cubin, m->cubin_bytes);
+    (void)lt_pack_put(kernels_file, name, m->cubin, m->cubin_bytes, KERNELS_LIMIT_BYTES);
     return LT_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_WAYS = 48, PROBLEM_TEXT = 400 };
+enum { MAX_WAYS = 48, LIBRARY_TEXT = 32, PROBLEM_TEXT = 400 };
 #define PLAIN_LIMIT    ((int64_t)1 << 16) /* results up to which plain rows take part */
 #define FUSED_MINIMUM  ((int64_t)1 << 20) /* elements from which the shape of a generated kernel is timed */
 
@@ -83,6 +83,17 @@ static void list_ways(op_ways *w)
     }
 }
 
+/* Answers hold for the version of the library that took part, which is named behind the problem: an op has one at most. */
+static void add_library(const op_ways *w, char *problem, size_t bytes)
+{
+    for (int i = 0; i < w->n; i++) {
+        char library[LIBRARY_TEXT - 1];
+        lt_cuda_way_library(&w->way[i], library, sizeof library);
+        size_t n = strlen(problem);
+        if (library[0] && !strstr(problem, library) && n + strlen(library) + 2 <= bytes) snprintf(problem + n, bytes - n, " %s", library);
+    }
+}
+
 lt_status lt_choose_cuda_kernel(const lt_problem_key *key, lt_device *dev, lt_tuner *tuner, lt_kernel **out)
 {
     op_ways w = { .dev = dev, .key = key };
@@ -91,11 +102,12 @@ lt_status lt_choose_cuda_kernel(const lt_problem_key *key, lt_device *dev, lt_tu
     uint64_t hash = 0;
     list_ways(&w);
     if (w.n < 2) return lt_cuda_prepare(dev, key, out);
-    lt_choose_describe(key, problem, sizeof problem - 32);
+    lt_choose_describe(key, problem, sizeof problem - 32 - LIBRARY_TEXT);
     if (key->epilogue) {
         LT_TRY(fused_hash(key->epilogue, &hash));
         snprintf(problem + strlen(problem), 32, " epilogue=%016llx", (unsigned long long)hash);
     }
+    add_library(&w, problem, sizeof problem);
     for (int i = 0; i < key->n_in; i++) bytes[i] = tensor_bytes(&key->in[i]);
     bytes[key->n_in] = tensor_bytes(&key->out);
     if (key->epilogue) fused_bytes(key->epilogue, key->n_in, bytes);

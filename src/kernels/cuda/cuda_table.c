@@ -19,27 +19,27 @@ static lt_status fused_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
 }
 
 static const lt_cuda_row rows[] = {
-#define LT_ELEMENTWISE(ID, name, n) { "elementwise_fused", LT_OP_##ID, lt_key_is_real, fused_prepare, NULL, false },
+#define LT_ELEMENTWISE(ID, name, n) { "elementwise_fused", LT_OP_##ID, lt_key_is_real, fused_prepare, NULL, LT_VENDOR_NONE },
 #include "kernels/ops.def"
-    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL, false },
-    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL, false },
-    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL, false },
-#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, false }
-#define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, false }
-#define LIBRARY(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, true }
-#define VARIED_LIBRARY(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, true }
+    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL, LT_VENDOR_NONE },
+    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL, LT_VENDOR_NONE },
+    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL, LT_VENDOR_NONE },
+#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, LT_VENDOR_NONE }
+#define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, LT_VENDOR_NONE }
+#define LIBRARY(op, name, vendor) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, LT_VENDOR_##vendor }
+#define VARIED_LIBRARY(op, name, vendor) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, LT_VENDOR_##vendor }
     ROW(CAST, cuda_cast), ROW(RESHAPE, cuda_reshape), ROW(VIEW, cuda_view), ROW(PLACE, cuda_place),
     ROW(NORM, cuda_norm), ROW(ADJUGATE, cuda_adjugate),
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
-    VARIED_LIBRARY(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
-    VARIED_LIBRARY(CONV2D, conv_tf32), VARIED_LIBRARY(CONV2D_DGRAD, conv_tf32), VARIED_LIBRARY(CONV2D_WGRAD, conv_tf32),
+    VARIED_LIBRARY(MATMUL, matmul_cublaslt, CUBLASLT), ROW(MATMUL, cuda_matmul),
+    VARIED_LIBRARY(CONV2D, conv_tf32, CUDNN), VARIED_LIBRARY(CONV2D_DGRAD, conv_tf32, CUDNN), VARIED_LIBRARY(CONV2D_WGRAD, conv_tf32, CUDNN),
     VARIED(CONV2D, conv_f32), VARIED(CONV2D_DGRAD, conv_f32),
-    VARIED_LIBRARY(CONV2D, conv_cudnn), VARIED_LIBRARY(CONV2D_DGRAD, conv_cudnn), VARIED_LIBRARY(CONV2D_WGRAD, conv_cudnn),
+    VARIED_LIBRARY(CONV2D, conv_cudnn, CUDNN), VARIED_LIBRARY(CONV2D_DGRAD, conv_cudnn, CUDNN), VARIED_LIBRARY(CONV2D_WGRAD, conv_cudnn, CUDNN),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
-    LIBRARY(RFFT2, fft_cufft), LIBRARY(IRFFT2, fft_cufft),
-    LIBRARY(SOLVE, linalg_cusolver), LIBRARY(INV, linalg_cusolver), LIBRARY(DET, linalg_cusolver), LIBRARY(LOGDET, linalg_cusolver), LIBRARY(LOGABSDET, linalg_cusolver),
-    LIBRARY(CHOLESKY, linalg_cusolver), LIBRARY(EIGH, linalg_cusolver), ROW(SVD, cuda_svd), LIBRARY(SVD, linalg_cusolver), LIBRARY(EIG, linalg_cusolver),
+    LIBRARY(RFFT2, fft_cufft, CUFFT), LIBRARY(IRFFT2, fft_cufft, CUFFT),
+    LIBRARY(SOLVE, linalg_cusolver, CUSOLVER), LIBRARY(INV, linalg_cusolver, CUSOLVER), LIBRARY(DET, linalg_cusolver, CUSOLVER), LIBRARY(LOGDET, linalg_cusolver, CUSOLVER), LIBRARY(LOGABSDET, linalg_cusolver, CUSOLVER),
+    LIBRARY(CHOLESKY, linalg_cusolver, CUSOLVER), LIBRARY(EIGH, linalg_cusolver, CUSOLVER), ROW(SVD, cuda_svd), LIBRARY(SVD, linalg_cusolver, CUSOLVER), LIBRARY(EIG, linalg_cusolver, CUSOLVER),
     ROW(EIG_GRAD, cuda_eig_grad),
     ROW(MAXPOOL_INDEX, cuda_pool), ROW(AVGPOOL, cuda_pool), ROW(AVGPOOL_GRAD, cuda_pool),
 };
@@ -53,11 +53,16 @@ const lt_cuda_row *lt_cuda_rows(int *n_rows)
 lt_digest lt_cuda_table_digest(void)
 {
     lt_sha256 h;
-    lt_device_library_info library = { .size = sizeof library };
     lt_sha256_start(&h);
     for (size_t i = 0; i < LT_LEN(rows); i++) lt_sha256_add(&h, rows[i].name, strlen(rows[i].name) + 1);
-    for (int i = 0; lt_device_library(i, &library); i++) lt_sha256_add(&h, library.version, strlen(library.version) + 1);
     return lt_sha256_finish(&h);
+}
+
+void lt_cuda_way_library(const lt_cuda_way *way, char *text, size_t bytes)
+{
+    lt_device_library_info library = { .size = sizeof library };
+    text[0] = 0;
+    if (way->row->vendor && lt_device_library((int)way->row->vendor, &library)) snprintf(text, bytes, "%s=%s", library.name, library.version);
 }
 
 int lt_cuda_candidates(const lt_problem_key *p, const lt_cuda_row **out, int max)
@@ -116,7 +121,7 @@ lt_status lt_cuda_prepare_texts(lt_device *dev, const lt_problem_key *p)
 {
     const lt_cuda_row *best;
     lt_kernel *k;
-    if (!lt_cuda_candidates(p, &best, 1) || best->library) return LT_OK;
+    if (!lt_cuda_candidates(p, &best, 1) || best->vendor) return LT_OK;
     LT_TRY(best->prepare(dev, p, &k));
     lt_kernel_destroy(k);
     return LT_OK;

@@ -8,6 +8,9 @@
 
 enum { LT_CUDA_VARIANT_TEXT = 160 };
 
+/* Whose library a row calls, which prepares by itself; as lt_device_library numbers them. */
+typedef enum lt_cuda_vendor { LT_VENDOR_NONE, LT_VENDOR_CUBLASLT, LT_VENDOR_CUDNN, LT_VENDOR_CUFFT, LT_VENDOR_CUSOLVER } lt_cuda_vendor;
+
 typedef struct lt_cuda_row {
     const char *name;             /* op, method: "matmul_cublaslt" */
     lt_op       op;
@@ -16,7 +19,7 @@ typedef struct lt_cuda_row {
     /* The ways there are, the row's own choice first, as values of lt_problem_key.variant; returns how many
        were written (<= max). NULL: there is one. */
     int       (*variants)(lt_device *dev, const lt_problem_key *p, char (*name)[LT_CUDA_VARIANT_TEXT], int max);
-    bool        library;          /* calls one of NVIDIA's, which prepares by itself */
+    lt_cuda_vendor vendor;
 } lt_cuda_row;
 
 /* One way to compute a problem: a row, or one of its variants. */
@@ -43,7 +46,9 @@ lt_status lt_fused_prepare_cuda(lt_device *dev, const lt_fused *f, lt_kernel **o
 typedef struct lt_fused_shape { int vector, unroll; } lt_fused_shape;
 lt_status lt_fused_prepare_cuda_shaped(lt_device *dev, const lt_fused *f, lt_fused_shape shape, lt_kernel **out);
 
-/* What stored choices depend on: the rows there are, and the versions of the libraries behind them. */
+/* What stored choices depend on: the rows there are. No library is opened for it (decision 433). */
 lt_digest lt_cuda_table_digest(void);
+/* "cuDNN=9.5.1" for a way that calls a library, which is opened; else "". */
+void      lt_cuda_way_library(const lt_cuda_way *way, char *text, size_t bytes);
 
 #endif

@@ -158,6 +158,7 @@ struct lt_compile_ahead {
     lt_generator  *g;
     lt_build_list *list;
     pthread_t      thread;
+    bool           started;               /* the thread; without it rows compile what they need */
     atomic_bool    enough;                /* no row is left that would want more */
 };
 
@@ -198,7 +199,7 @@ void lt_compile_ahead_stop(lt_compile_ahead *a)
 {
     if (!a) return;
     atomic_store(&a->enough, true);
-    if (a->thread) pthread_join(a->thread, NULL);
+    if (a->started) pthread_join(a->thread, NULL);
     lt_build_list_destroy(a->list);
     lt_free(a);
 }
@@ -211,7 +212,7 @@ static lt_status start(lt_compile_ahead *a)
     LT_TRY(note_texts(g, a->list));
     LT_TRY(lt_build_list_find(a->list, lt_device_pool(g->opt->device), &missing));
     if (!missing) return lt_build_list_run(a->list, lt_device_pool(g->opt->device), before_text, a);
-    if (pthread_create(&a->thread, NULL, compile_ahead, a)) a->thread = 0; /* then rows compile what they need */
+    a->started = !pthread_create(&a->thread, NULL, compile_ahead, a);
     return LT_OK;
 }
 

@@ -14,7 +14,7 @@ static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollou
     lt_device_info d = { .size = sizeof d };
     LT_TRY(lt_device_describe(dev, &d));
     info->precision = wanted;
-    out->full_first = wanted == LT_PRECISION_TF32;
+    out->full_first = wanted != LT_PRECISION_FLOAT32;
     out->tf32 = wanted == LT_PRECISION_TF32;
     out->low_precision = wanted != LT_PRECISION_FLOAT32 && !out->tf32;
     out->storage_type = wanted == LT_PRECISION_BFLOAT16 ? LT_BF16 : LT_F16;
@@ -34,7 +34,7 @@ lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_ro
         snprintf(info->arithmetic, sizeof info->arithmetic, "float32 (%s)", isa);
         return LT_OK;
     }
-    out->full_first = true; /* the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding (decision 91) */
+    out->full_first = true; /* as on a GPU, the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding (decision 91) */
     out->tf32 = wanted == LT_PRECISION_TF32;
     out->low_precision = !out->tf32;
     out->storage_type = wanted == LT_PRECISION_FLOAT16 ? LT_F16 : LT_BF16;
