@@ -23,7 +23,7 @@ FEATURES = [
     ("Constraints of few variables each kept sparse; scaling",
      "src/optimize/sparse/* src/optimize/problem/pattern.* src/optimize/problem/compressed.* src/optimize/scaling.c"),
     ("Certificates of answers", "src/optimize/certificate.* cli/solve/certificate.c"),
-    ("Recovery, gradient sampling, corrected steps", "src/optimize/recover.* src/optimize/sampling.c src/optimize/correction.c"),
+    ("Recovery, gradient sampling, corrected steps", "src/optimize/recovery/* src/optimize/correction.c"),
     ("Warm starts; runs resumed with other options", "src/optimize/output/warm_start.c src/optimize/output/resumed.c"),
     ("Datasets: export, tables, split, card, `upgrade`, growing files, animated pictures, initial features",
      "src/operators/export/* src/operators/tools/upgrade.c src/operators/generate/grow.c src/operators/generate/row_copy.* src/operators/tools/pictures/image_apng.* "

@@ -60,6 +60,7 @@ static lt_status set_from_environment(lt_solve_options *o, char **copy)
 /* AMPL's solve_result_num. */
 static int code_of(const lt_solution *s)
 {
+    if (!s->best.present && s->certificate->n_conflict) return 200; /* whatever the search ended with */
     switch ((lt_termination)s->termination_code) {
     case LT_TERMINATION_CONVERGED: case LT_TERMINATION_TARGET: return 0;
     case LT_TERMINATION_BRACKET_FEASIBLE: return s->certificate->stationary ? 0 : 100;

@@ -216,7 +216,7 @@ typedef struct lt_solve_options {
 
     /* Recovery */
     int64_t recoveries;            /* attempts to go on where a run would end without a certified point */
-    bool    recover_H, recover_mu, recover_samples; /* switches of these attempts */
+    bool    recover_H, recover_mu, recover_samples; /* switches of these attempts; more at the end */
 
     /* Directions */
     int     first_fallback, last_fallback;
@@ -285,6 +285,10 @@ typedef struct lt_solve_options {
 
     /* Scaling inside of the run; results are in the caller's units */
     bool    scale_functions, scale_variables; /* by gradients at x0; by x0 and the widths of bounds, through the first H */
+
+    /* Recovery */
+    int64_t recover_start;         /* points tried around a start where gradients balance; the lowest is the first step */
+    bool    recover_scales;        /* H begins anew with scales from gradients */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);

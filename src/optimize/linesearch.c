@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#define EDGE 0.1      /* of a step that leaves the domain: one that goes this near is not lengthened (decision 385) */
 #define SHORT_MOST 20 /* whole steps in a row that are taken although phi falls on steeply */
 
 typedef struct search {
@@ -18,6 +19,7 @@ typedef struct search {
     double  cap;
     int64_t evals, expansions, max_expansions;
     bool    has_lower;
+    bool    beyond;   /* beta leaves the domain of a function */
 } search;
 
 enum { TOO_LONG, TOO_SHORT, ACCEPTED, STOPPED };
@@ -90,6 +92,9 @@ static int judge(search *s)
     return flat || is_long_enough(s, slope) ? ACCEPTED : TOO_SHORT;
 }
 
+/* Where phi falls up to the edge of the domain no slope turns: bisection would end at the edge itself, and the run with it. */
+static bool is_near_edge(const search *s) { return s->beyond && s->beta - s->t <= EDGE * s->beta && !s->r->opt.compat; }
+
 static void keep_as_lower(search *s)
 {
     lt_run *r = s->r;
@@ -131,8 +136,9 @@ static lt_line_result find(search *s)
         if (verdict == STOPPED) break;
         if (verdict == TOO_LONG && s->evals == 1 && lt_correct(r, s->f0 + r->opt.wolfe_decrease * s->t * s->g0)) verdict = ACCEPTED;
         if (r->code != LT_TERMINATION_NONE) break;
+        if (verdict == TOO_SHORT && is_near_edge(s)) verdict = ACCEPTED;
         if (verdict == ACCEPTED) return (lt_line_result){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
-        if (verdict == TOO_LONG) s->beta = s->t;
+        if (verdict == TOO_LONG) s->beta = s->t, s->beyond = !r->trial->finite;
         else keep_as_lower(s);
         if (!next_step(s)) break;
     }

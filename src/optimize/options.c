@@ -55,7 +55,7 @@ static const lt_option hessian_rows[] = {
 };
 static const lt_option stop_rows[] = {
     REAL(stationarity_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted", .alias = "opt_tol"),
-    REAL(kkt_tol, "1e-4", NOT_NEGATIVE,
+    REAL(kkt_tol, "1e-6", NOT_NEGATIVE,
          "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
     INT(patience, "2", LT_AT_LEAST(0),
         "after stationarity_tol is met, go on until this many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: "
@@ -89,6 +89,8 @@ static const lt_option recovery_rows[] = {
     BOOL(recover_H, "true", "one attempt: H begins anew"),
     BOOL(recover_mu, "true", "one attempt: mu is raised where the KKT residual is large, lowered where phi falls without end or the violation stays"),
     BOOL(recover_samples, "true", "one attempt: gradients at random points near x, of which the shortest combination is searched"),
+    BOOL(recover_scales, "true", "one attempt: H begins anew with scales of the variables from the gradients at hand, where one is shorter than before by a factor of 1e4"),
+    INT(recover_start, "30", LT_AT_LEAST(0), "points tried around a start where gradients balance (a tie, a saddle, a maximum); the lowest, where it is lower, is the first step; 0 = none"),
 };
 static const lt_option search_rows[] = {
     REAL(wolfe_decrease, "1e-4", LT_RANGE_CLOSED(0, 0.5), "sufficient decrease", .alias = "wolfe1"),

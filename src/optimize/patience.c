@@ -7,6 +7,16 @@
 
 #include <math.h>
 
+#define NEARLY 1e-4 /* a KKT residual at which a point counts where the run finds no better one (decision 382) */
+
+/* A record may be of a point that met the tolerances but for a residual between kkt_tol and NEARLY. */
+static bool has_met(const lt_run *r) { return r->patience.met.present && (isinf(r->opt.kkt_tol) || r->certification.met.residual <= lt_kkt_tolerance(r)); }
+
+static bool nearly_meets(const lt_run *r)
+{
+    const lt_kkt *k = &r->certification.now;
+    return !has_met(r) && r->cur->feasible && r->stat.value <= r->opt.stationarity_tol && r->certification.iter == r->iter && k->known && k->residual <= NEARLY;
+}
 
 /* A fall of f by less than stationarity_tol does not count; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
@@ -27,7 +37,7 @@ static void remember(lt_run *r)
 bool lt_patience_was_over(const lt_run *r, bool meets)
 {
     const lt_patience *p = &r->patience;
-    return r->opt.patience ? p->met.present && p->met_since && p->idle >= r->opt.patience : meets;
+    return r->opt.patience ? has_met(r) && p->met_since && p->idle >= r->opt.patience : meets;
 }
 
 /* The gradients of the point alone balance: neither H nor samples can feign that. */
@@ -41,9 +51,9 @@ bool lt_patience_over(lt_run *r, bool meets)
 {
     lt_patience *p = &r->patience;
     if (!r->opt.patience) return meets;
-    const bool first = meets && !p->met.present;
-    if (meets) remember(r);
-    if (!p->met.present) return false;
+    const bool first = meets && !has_met(r);
+    if (meets || nearly_meets(r)) remember(r);
+    if (!has_met(r)) return false;
     p->met_since = meets || (p->met_since && !has_fallen(r));
     if (first || has_fallen(r)) {
         p->f = r->cur->f;
@@ -71,11 +81,11 @@ static bool ran_its_course(lt_termination code)
     }
 }
 
-/* Whether the last point, which could not be certified, is hardly lower than the one that was. */
+/* What could not be certified is hardly lower than what was, or was nearly. */
 static bool falls_short(const lt_run *r)
 {
     const double met = r->patience.met.f;
-    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= lt_kkt_tolerance(r) * fmax(lt_oracle_unit(&r->oracle), fabs(met));
+    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= NEARLY * fmax(lt_oracle_unit(&r->oracle), fabs(met));
 }
 
 void lt_patience_settle(lt_run *r)

@@ -1,4 +1,4 @@
-/* Scales chosen at the start. Those of variables are the first H, D^2: a quasi-Newton method with it takes the steps that it would take in variables x / D with the
+/* Scales, chosen at the start and again where a run is stuck. Those of variables are the first H, D^2: a quasi-Newton method with it takes the steps that it would take in variables x / D with the
    identity. Functions whose gradient is long in these variables are divided by a power of two, so that nothing is rounded and results are in the user's units to the bit
    (decision 320). SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
@@ -12,6 +12,9 @@
 #define SCALED_GRADIENT 10 /* longer ones are scaled to at most this */
 #define DIFFERENT 10     /* scales of variables nearer to each other than this are left alone */
 #define WIDE 10          /* a box this many times wider than |x0| says nothing about the scale */
+
+#define DRIFTED 1e-4     /* scales by gradients are rough: only where they are this much shorter than those in use */
+#define SHORTEST 1e-12
 
 /* From here on vectors may be on a device, where a scaled gradient costs a wait and nothing was measured: results must not depend on where they are. */
 #define SCALED_BELOW 1024
@@ -51,6 +54,36 @@ lt_status lt_scale_variables(lt_run *r)
     return lt_hessian_reset(&r->hessian) ? LT_OK : LT_FAIL(LT_ERR_INTERNAL, "scaling: H is on a device already");
 }
 
+/* ---- Later ------------------------------------------------------------------------------------------------------ */
+/* A step of this length in variable i alone changes the function for which it matters most by about as much as that is worth. */
+static double scale_here(const lt_run *r, int64_t i)
+{
+    const lt_point *p = r->cur;
+    double scale = INFINITY;
+    for (int64_t j = 0; j < r->k; j++) {
+        const double slope = fabs(p->grads[j * r->n + i]), worth = fmax(lt_oracle_unit(&r->oracle), fabs(j ? p->c[j - 1] : p->f));
+        if (slope > 0) scale = fmin(scale, worth / slope);
+    }
+    return scale;
+}
+
+/* Scales become shorter only: a slope may be small because its variable is where it should be. */
+bool lt_rescale_variables(lt_run *r)
+{
+    double *metric = r->hessian.metric, drift = 1;
+    if (r->opt.compat || r->n >= SCALED_BELOW || r->rows.on || !r->opt.scale_H0 || r->hessian.limited || r->vectors.on->queues || r->warm.H.H) return false;
+    for (int64_t i = 0; i < r->n; i++) drift = fmin(drift, scale_here(r, i) / sqrt(metric ? metric[i] : 1));
+    if (!(drift < DRIFTED)) return false;
+    if (!metric) {
+        if (!(metric = lt_arena_alloc(&r->arena, (size_t)r->n * sizeof *metric))) return false;
+        for (int64_t i = 0; i < r->n; i++) metric[i] = 1;
+    }
+    for (int64_t i = 0; i < r->n; i++) metric[i] = fmin(metric[i], pow(fmax(scale_here(r, i), SHORTEST), 2));
+    r->hessian.metric = metric;
+    return lt_hessian_reset(&r->hessian);
+}
+
+/* ---- Functions -------------------------------------------------------------------------------------------------- */
 static double length(const lt_run *r, const double *g)
 {
     const double *metric = r->hessian.metric;

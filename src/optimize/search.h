@@ -38,6 +38,7 @@ bool lt_oracle_stopped(lt_run *r);
 
 /* ---- scales, chosen at the start (scaling.c) ---- */
 lt_status lt_scale_variables(lt_run *r);                     /* in the first H */
+bool      lt_rescale_variables(lt_run *r);                   /* by the gradients at cur, where that differs much: H began anew */
 void      lt_scale_functions(lt_run *r, const double *grads); /* by gradients on the host, times those scales */
 
 /* ---- several steps at once on a device (steps.c): the oracle alone asks for them ---------------------- */

@@ -453,6 +453,7 @@ static lt_status begin(lt_run *r)
     report(r, &halt);
     r->last.rel_diff = INFINITY;
     test_convergence(r, halt);
+    lt_recover_start(r);
     if (r->code != LT_TERMINATION_NONE) save_if_due(r);
     return LT_OK;
 }

@@ -7,7 +7,7 @@
 #include "optimize/bounds/conflict.h"
 #include "optimize/output/output.h"
 #include "optimize/problem/evaluator.h"
-#include "optimize/recover.h"
+#include "optimize/recovery/recover.h"
 #include "optimize/samples.h"
 #include "optimize/search.h"
 #include "optimize/sparse/rows.h"

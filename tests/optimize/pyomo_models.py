@@ -79,4 +79,12 @@ for make, wanted in ((hs071, {"a": 0.5522937, "b": -0.1614686}), (hs035, {"c": -
         got = model.dual.get(getattr(model, name), math.nan)
         print(f"{make.__name__}: dual value of {name} {got!r}, expected {want!r}")
         failed += not math.isclose(got, want, rel_tol=1e-3)
+# Constraints that conflict, whatever the search that found it ended with.
+model = pe.ConcreteModel()
+model.x, model.y = pe.Var(initialize=3), pe.Var(initialize=1)
+model.f = pe.Objective(expr=model.x)
+model.disc, model.far = pe.Constraint(expr=model.x**2 + model.y**2 <= 1), pe.Constraint(expr=model.x >= 2)
+result = pe.SolverFactory("asl:lathe-ampl").solve(model, load_solutions=False)
+print(f"a disc and a far half plane: {result.solver.termination_condition}")
+failed += str(result.solver.termination_condition) != "infeasible"
 sys.exit(failed > 0)

@@ -153,7 +153,8 @@ static void must_end_alike(const lt_solution *a, const lt_solution *b, const cha
 {
     const bool equal = a->termination_code == b->termination_code && a->iters == b->iters && a->fn_evals == b->fn_evals && a->final.f == b->final.f
                        && !memcmp(a->final.x, b->final.x, N * sizeof(double)) && !memcmp(a->best.x, b->best.x, N * sizeof(double))
-                       && a->n_history == b->n_history && a->stat_value == b->stat_value;
+                       && a->n_history == b->n_history && a->stat_value == b->stat_value && a->certificate->known == b->certificate->known
+                       && (!a->certificate->known || a->certificate->residual == b->certificate->residual);
     if (!equal) LT_TEST_FAIL("%s, a checkpoint every %d: code %d at %.17g, %.17g after %lld iterations and %lld evaluations; expected %d at %.17g, %.17g after %lld and %lld",
                              what, every, a->termination_code, a->final.x[0], a->final.x[1], (long long)a->iters, (long long)a->fn_evals,
                              b->termination_code, b->final.x[0], b->final.x[1], (long long)b->iters, (long long)b->fn_evals);

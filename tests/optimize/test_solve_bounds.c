@@ -105,7 +105,7 @@ LT_TEST(no_point_outside_is_evaluated)
             LT_CHECK_EQ_INT(s->n_start_moved, 5);
             LT_CHECK(w.calls > 3 && s->certificate->bound_multipliers);
             if (s->termination_code == LT_TERMINATION_CONVERGED && smooth && opt.double_precision) must_balance(s, &w, kinds[i].what);
-            if (i < 4) LT_CHECK(s->certificate->stationary);
+            if (i < 4 && !(s->certificate->residual <= 1e-4)) LT_TEST_FAIL("%s, smooth %d: code %d, residual %g", kinds[i].what, smooth, s->termination_code, s->certificate->residual);
             lt_solution_destroy(s);
         }
 }

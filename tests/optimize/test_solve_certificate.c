@@ -189,6 +189,35 @@ LT_TEST(without_recovery_the_code_says_that_the_point_is_not_stationary)
     release(&k);
 }
 
+/* A coil spring (Belegundu 1982), whose f is small beside the residuals that functions near 1 have: residuals of 4e-5 were 1 % away from the optimum. */
+LT_TEST(small_functions_are_minimised_as_well)
+{
+    static const char spring[] =
+        "var d in [0.05, 2] = %s\nvar D in [0.25, 1.3] = %s\nvar N in [2, 15] = 8\nminimize (N + 2)*D*d^2\nsubject to\n"
+        "  1 - D^3*N/(71785*d^4) <= 0\n  (4*D^2 - d*D)/(12566*(D*d^3 - d^4)) + 1/(5108*d^2) - 1 <= 0\n  1 - 140.45*d/(D^2*N) <= 0\n  (D + d)/1.5 - 1 <= 0\n";
+    static const char *const starts[][2] = { { "0.06", "0.4" }, { "1", "0.7" } };
+    for (size_t i = 0; i < LT_LEN(starts); i++) {
+        char text[512];
+        snprintf(text, sizeof text, spring, starts[i][0], starts[i][1]);
+        solved k = solve_text(text, NULL);
+        LT_CHECK_EQ_INT(k.s->termination_code, LT_TERMINATION_CONVERGED);
+        LT_CHECK_NEAR(k.s->best.f / 0.0126652328, 1, 1e-6);
+        release(&k);
+    }
+}
+
+/* Where no point is certified to kkt_tol, one that nearly was is an answer: this run ended with code 15 at a point that is right to 2e-8. */
+LT_TEST(a_point_that_was_nearly_certified_counts)
+{
+    static const char crescent[] =
+        "var x[1000] = 3.5*mod(arange(0, 1000, 1), 2) - 1.5\nlet a = x[:-1]\nlet b = x[1:]\n"
+        "minimize sum(max(a^2 + (b - 1)^2 + b - 1, -a^2 - (b - 1)^2 + b + 1))\n";
+    solved k = solve_text(crescent, NULL);
+    LT_CHECK_EQ_INT(k.s->termination_code, LT_TERMINATION_CONVERGED);
+    LT_CHECK(k.s->best.f < 1e-6 && k.s->certificate->residual > 1e-6 && k.s->certificate->residual <= 1e-4);
+    release(&k);
+}
+
 /* compat=1 stops where PyGRANSO does. */
 LT_TEST(compatible_runs_ask_for_no_certificate)
 {
@@ -217,6 +246,40 @@ LT_TEST(kinks_are_certified_from_samples)
     k = solve_text("var x[20] = linspace(-1, 2, 20)\nminimize 20*max(x) - sum(x)\n", "max_iterations=5000");
     LT_CHECK(k.s->certificate->stationary && k.s->best.f < 1e-4);
     release(&k);
+}
+
+/* Maxima, saddles and ties, where gradients balance at the start. */
+LT_TEST(starts_that_are_no_minima_are_left)
+{
+    static const struct { const char *text; double start, optimum; } problems[] = {
+        { "var x = 0\nminimize x^4 - x^2\n", 0, -0.25 },
+        { "var x[2] = [1, 0]\nminimize (x[0]^2 - 1)^2 + x[1]^4 - 2*sqrt(2)*x[1]^2\n", 0, -2 },
+        { "var x[2] = [0, 0]\nminimize x[0]*x[1]\nsubject to\n  -1 <= x <= 1\n", 0, -1 },
+        { "var x[2] in [-2, 2] = [0, 0]\nminimize -abs(x[0]) - 3*abs(x[1])\n", 0, -8 },
+        { "var x[2] = [0, 0]\nminimize abs(x[0]) + max(-1, -abs(x[1]))\n", 0, -1 },
+    };
+    for (size_t i = 0; i < LT_LEN(problems); i++) {
+        solved k = solve_text(problems[i].text, NULL), stays = solve_text(problems[i].text, "recover_start=0");
+        LT_CHECK_EQ_INT(k.s->termination_code, LT_TERMINATION_CONVERGED);
+        LT_CHECK_NEAR(k.s->best.f, problems[i].optimum, 1e-8);
+        LT_CHECK(stays.s->iters == 0 && stays.s->fn_evals == 1 && stays.s->best.f == problems[i].start);
+        release(&k);
+        release(&stays);
+    }
+    solved k = solve_text("var x[30] = zeros(30)\nminimize sum(x^2)\n", NULL);
+    LT_CHECK(k.s->iters == 0 && k.s->fn_evals <= 31 && k.s->final.f == 0); /* a minimum is not left */
+    release(&k);
+}
+
+/* No step along -H g is short enough for one variable and long enough for the other until H has their scales. */
+LT_TEST(scales_are_taken_from_gradients_where_a_run_is_stuck)
+{
+    static const char text[] = "var x[2] = [1e8, 1e-8]\nminimize (x[0]/1e8 - 2)^2 + (x[1]*1e8 - 3)^2\n";
+    solved k = solve_text(text, NULL), without = solve_text(text, "recover_scales=false");
+    LT_CHECK_EQ_INT(k.s->termination_code, LT_TERMINATION_CONVERGED);
+    LT_CHECK(k.s->best.f < 1e-12 && without.s->best.f > 1);
+    release(&k);
+    release(&without);
 }
 
 LT_TEST_MAIN()

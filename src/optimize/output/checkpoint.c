@@ -110,6 +110,19 @@ static void walk_record(lt_saved *io, const lt_run *r, lt_record *m)
     lt_saved_reals(io, "a record's constraint", m->c, r->q + r->p, rule);
 }
 
+static void walk_kkt(lt_saved *io, lt_run *r, lt_kkt *k, bool known)
+{
+    lt_saved_flags(io, "a certificate", &known, 1);
+    if (io->status || !known) return;
+    const lt_saved_number number[] = { { "a KKT residual", &k->residual, LT_SAVED_NUMBER }, { "its stationarity", &k->stationarity, LT_SAVED_NUMBER },
+                                       { "its complementarity", &k->complementarity, LT_SAVED_NUMBER }, { "its weight", &k->weight, LT_SAVED_NUMBER } };
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_counts(io, &(lt_saved_count){ "samples of a certificate", &k->n_samples, 1, LT_SAVED_MOST }, 1);
+    lt_saved_reals(io, "a multiplier", k->multiplier, r->q + r->p, LT_SAVED_NUMBER);
+    if (k->bound) lt_saved_reals(io, "a bound's multiplier", k->bound, r->n, LT_SAVED_NUMBER);
+    if (!io->writing && !io->status) k->known = true;
+}
+
 /* A run may go on with more patience, or with none: what it has no use for is read into memory that nothing is in yet. */
 static void walk_patience(lt_saved *io, lt_run *r)
 {
@@ -127,24 +140,15 @@ static void walk_patience(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "idle steps", &p->idle, 0, LT_SAVED_MOST }, 1);
     lt_saved_flags(io, "met since", &p->met_since, 1);
+    walk_kkt(io, r, &r->certification.met, r->certification.met.known);
 }
 
 /* What was found out about cur, perhaps from gradients that are gone. */
 static void walk_certificate(lt_saved *io, lt_run *r)
 {
     lt_kkt *k = &r->certification.now;
-    bool known = k->known && r->certification.iter == r->iter;
-    lt_saved_flags(io, "a certificate", &known, 1);
-    if (io->status || !known) return;
-    const lt_saved_number number[] = { { "a KKT residual", &k->residual, LT_SAVED_NUMBER }, { "its stationarity", &k->stationarity, LT_SAVED_NUMBER },
-                                       { "its complementarity", &k->complementarity, LT_SAVED_NUMBER }, { "its weight", &k->weight, LT_SAVED_NUMBER } };
-    lt_saved_numbers(io, number, LT_LEN(number));
-    lt_saved_counts(io, &(lt_saved_count){ "samples of a certificate", &k->n_samples, 1, LT_SAVED_MOST }, 1);
-    lt_saved_reals(io, "a multiplier", k->multiplier, r->q + r->p, LT_SAVED_NUMBER);
-    if (k->bound) lt_saved_reals(io, "a bound's multiplier", k->bound, r->n, LT_SAVED_NUMBER);
-    if (io->writing || io->status) return;
-    k->known = true;
-    r->certification.iter = r->iter;
+    walk_kkt(io, r, k, k->known && r->certification.iter == r->iter);
+    if (!io->writing && !io->status && k->known) r->certification.iter = r->iter;
 }
 
 /* A direction that waits is written whole; there is memory for it only from then on. */
@@ -159,7 +163,8 @@ static void walk_recovery(lt_saved *io, lt_run *r)
     lt_saved_flags(io, "a recovery begun", &c->begun, 1);
     lt_saved_flags(io, "a step back", &c->back, 1);
     lt_saved_flags(io, "a direction of recovery", &c->directed, 1);
-    if (io->status || !c->directed) return;
+    lt_saved_flags(io, "a step away", &c->away, 1);
+    if (io->status || !(c->directed || c->away)) return;
     if (!c->direction && !(c->direction = lt_malloc((size_t)r->n * sizeof *c->direction))) io->status = LT_ERR_MEMORY;
     if (!io->status) lt_saved_reals(io, "an entry of a direction", c->direction, r->n, LT_SAVED_FINITE);
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 8\n";
+static const char magic[] = "lathe checkpoint 9\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 /* ---- Bytes -------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #define LT_OPTIMIZE_OUTPUT_OUTPUT_H
 
 #include "lathe/rng.h"
-#include "optimize/recover.h"
+#include "optimize/recovery/recover.h"
 #include "optimize/search.h"
 
 typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: iterations from row to row */

@@ -12,8 +12,9 @@ typedef struct lt_recovery {
     int64_t wait_until;      /* iteration before which a small measure that is not certified is no reason to act */
     double  f, violation;    /* at the last attempt */
     bool    begun;           /* these are set */
-    double *direction;       /* n: from sampled gradients, to be searched first; NULL: not made yet */
+    double *direction;       /* n: from sampled gradients, to be searched first, or the way to a lower point; NULL: not made yet */
     bool    directed;        /* it waits */
+    bool    away;            /* the next step leads along all of it */
     bool    back;            /* the next step leads to the best feasible point */
     bool    direct;          /* it is the direction at hand */
     int64_t n_allocations;   /* made meanwhile: iterations themselves make none */
@@ -29,6 +30,9 @@ void lt_recover_uncertified(lt_run *r);
 /* At the end, once the point has its certificate: a search that failed where the KKT conditions hold was the end. */
 void lt_recover_settle(lt_run *r);
 void lt_recover_slow(lt_run *r);          /* now and then: the run gets on, but mu is much too small */
+
+/* Where the run has ended at its start it goes on, if there is a lower point nearby (leave.c). */
+void lt_recover_start(lt_run *r);
 
 /* Gradients at random points within `radius` of cur. They may certify it; otherwise the shortest vector of their hull is a direction.
    False: neither, or vectors are on a device. */

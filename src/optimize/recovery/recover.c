@@ -16,11 +16,11 @@
 #define USUAL_RADIUS 1e-4  /* what sample_radius is by default: certificates may come from there */
 #define RAISE_MOST 100     /* factor of one raise of mu */
 
-typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_RETURN, ACT_SAMPLE, ACT_SAMPLE_CLOSER,
+typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RESCALE, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_RETURN, ACT_SAMPLE, ACT_SAMPLE_CLOSER,
                    ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER } act;
 
 static const act uncertified[LT_RECOVERY_STAGES] = { ACT_RAISE_MU_MUCH, ACT_SAMPLE, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_RAISE_MU, ACT_RESET_H, ACT_SAMPLE_CLOSER };
-static const act stuck[LT_RECOVERY_STAGES] = { ACT_SAMPLE, ACT_RESET_H, ACT_RAISE_MU, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_SAMPLE_CLOSER };
+static const act stuck[LT_RECOVERY_STAGES] = { ACT_RESCALE, ACT_SAMPLE, ACT_RESET_H, ACT_RAISE_MU, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_SAMPLE_CLOSER };
 static const act stuck_outside[LT_RECOVERY_STAGES] = { ACT_RETURN, ACT_RESET_H, ACT_RESTORE, ACT_SAMPLE, ACT_RESTORE, ACT_SAMPLE_CLOSER };
 static const act falling[LT_RECOVERY_STAGES] = { ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU };
 
@@ -65,6 +65,16 @@ static bool reset_hessian(lt_run *r)
     return true;
 }
 
+/* What the variables' scales were chosen by may be far away by now. */
+static bool rescale(lt_run *r)
+{
+    if (!r->opt.recover_scales || !lt_rescale_variables(r)) return false;
+    lt_console_note(r, 2, "Recovery: H begins anew with other scales in iteration %lld.", (long long)r->iter + 1);
+    lt_products_forget(r);
+    lt_regularize(r);
+    return true;
+}
+
 /* The penalty function is exact below 1 / (largest multiplier): half of that leaves room. */
 static double wanted_mu(const lt_run *r)
 {
@@ -102,12 +112,14 @@ static bool go_back(lt_run *r)
 
 bool lt_recover_step_back(lt_run *r, lt_line_result *line)
 {
+    lt_recovery *c = &r->recovery;
     lt_point *p = r->trial;
-    if (!r->recovery.back) return false;
-    r->recovery.back = false;
-    r->recovery.direct = true;
+    if (!c->back && !c->away) return false;
     lt_oracle_forget(r);
-    lt_vectors_difference(&r->vectors, r->best.x, r->cur->x, r->d);
+    if (c->away) lt_vectors_put(&r->vectors, r->n, c->direction, r->d);
+    else lt_vectors_difference(&r->vectors, r->best.x, r->cur->x, r->d);
+    c->back = c->away = false;
+    c->direct = true;
     if (lt_bounded(&r->bounds)) lt_bounds_step(r, 1, p->x);
     else lt_vectors_step(&r->vectors, r->cur->x, 1, r->d, p->x);
     p->mu = r->penalty.mu;
@@ -122,6 +134,7 @@ static bool carry_out(lt_run *r, act what)
 {
     switch (what) {
     case ACT_RESET_H: return reset_hessian(r);
+    case ACT_RESCALE: return rescale(r);
     case ACT_RAISE_MU: return raise_mu(r, 1.5);
     case ACT_RAISE_MU_MUCH: return raise_mu(r, MUCH_TOO_SMALL);
     case ACT_LOWER_MU: return lower_mu(r, 0.1);
