@@ -71,6 +71,8 @@ class Functions(unittest.TestCase):
 
     def test_single_precision(self):
         captured(lambda x: np.sum(np.sin(x) * x + 1.5), V.astype(np.float32))
+        for scale in (1.0, 10.0, 100.0):  # inside of a function of doubles
+            captured(lambda x: np.sum(np.sin((scale * x).astype(np.float32)) ** 2), V)
 
     def test_whole_numbers(self):
         made = captured(lambda i, x: (i * 2 + 1) * x / i, np.arange(1, 6), V)
