@@ -120,7 +120,7 @@ def of_modules():
     fixed, at = torch.randn(4, 4, dtype=d), torch.tensor([2, 0, 1, 1])
     return {
         "sort, median, kthvalue": lambda A: torch.sort(A, 1)[0][:, 0].sum() + A.sort(dim=0, descending=True)[0][0].sum() + A.median() + A.median(1)[0].sum() + torch.kthvalue(A, 2, 0)[0].sum(),
-        "argsort, by positions": lambda A: A.sort(1)[1].sum() + A.sum(), "quantile": lambda A: torch.quantile(A, 0.3), "topk": lambda A: A.topk(2, 0)[0].sum(), "cumprod": lambda A: A.cumprod(1).sum(),
+        "argsort, by positions": lambda A: A.sort(1)[1].pow(2)[:, 0].sum() * A.sum() + A[A[:, 0].argsort()][0].sum() + A[A[0].argmax()].sum() + (A.topk(2, 1)[1] == 2).sum() * A[0, 0], "quantile": lambda A: torch.quantile(A, 0.3), "topk": lambda A: A.topk(2, 0)[0].sum(), "cumprod": lambda A: A.cumprod(1).sum(),
         "cummax": lambda A: A.cummax(0)[0].sum(), "logcumsumexp": lambda A: A.logcumsumexp(0).sum(), "scatter": lambda A: torch.zeros(4, 4, dtype=d).scatter(1, at[:, None], A[:, :1]).pow(2).sum(),
         "index_add": lambda A: torch.zeros(4, 4, dtype=d).index_add(0, at, A).pow(2).sum(), "index_put": lambda A: torch.zeros(4, dtype=d).index_put((at[:3],), A[0, :3]).pow(2).sum(),
         "index_copy": lambda A: torch.zeros(4, 4, dtype=d).index_copy(0, torch.tensor([3, 1]), A[:2]).pow(2).sum(), "masked_select": lambda A: A.masked_select(fixed > 0).pow(2).sum(),

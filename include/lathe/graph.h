@@ -136,6 +136,7 @@ LT_API lt_node lt_mean_axes(lt_graph *g, lt_node x, int n_axes, const int *axes,
 LT_API lt_node lt_argmax(lt_graph *g, lt_node x, int axis);  /* i64, first of ties, no gradient */
 LT_API lt_node lt_argmin(lt_graph *g, lt_node x, int axis);
 LT_API lt_node lt_topk(lt_graph *g, lt_node x, int64_t k);   /* k largest along the last axis, descending */
+LT_API lt_node lt_topk_index(lt_graph *g, lt_node x, int64_t k); /* where they are: i64, first of ties, NaN first, no gradient */
 LT_API lt_node lt_cumsum(lt_graph *g, lt_node x, int axis);
 
 /* ---- Norms ---------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 """Operator datasets: making, replaying and reading them."""
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tempfile
+import warnings
 
 import numpy as np
 
@@ -18,6 +20,7 @@ def generate(config, output=None, *, resume=False, overwrite=False, device=None,
     """Makes a dataset; config is a YAML file or a dict. Returns the statistics of the run.
 
     overrides: sections or keys deep-merged onto the configuration: ``sampling={"total_samples": 8}``.
+    What the library warns of (unknown keys, with the nearest known one) comes as warnings of Python, too.
     Ctrl-C ends the run; the file can be resumed, and KeyboardInterrupt has the statistics so far as its ``partial``.
     """
     path, text = (None, None)
@@ -27,8 +30,11 @@ def generate(config, output=None, *, resume=False, overwrite=False, device=None,
     else:
         path = os.fspath(config)
     with bar(progress, "generate", "operator") as step, merge_file(None if text else overrides) as merge:
-        return _core.generate(path, text=text, output=None if output is None else os.fspath(output), merge=merge, device=device, worker=worker(),
+        made = _core.generate(path, text=text, output=None if output is None else os.fspath(output), merge=merge, device=device, worker=worker(),
                               resume=resume, overwrite=overwrite, threads=threads, progress=step)
+    for text in made["warnings"]:
+        warnings.warn(text, stacklevel=2)
+    return made
 
 
 def worker():
@@ -134,7 +140,8 @@ class Dataset:
         if isinstance(key, str):
             found = self.item(key)
             if found is None or found["group"]:
-                raise KeyError(key)
+                near = difflib.get_close_matches(key, self.keys(), 1)
+                raise KeyError(f"{self.path} has no array '{key}'" + (f": did you mean '{near[0]}'?" if near else ""))
             return self.texts(found["path"]) if found["dtype"] == "text" else LazyArray(self, found)
         if isinstance(key, slice):
             return {path: self[path][key] for path in self._by_operator()}

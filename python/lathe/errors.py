@@ -91,6 +91,14 @@ def place(error: BaseException) -> str:
     return f"{os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
 
 
+def of_result(error: Error, function) -> Error:
+    """An error about what a function returned: with the place of the function, of which the traceback has no line."""
+    code = getattr(function, "__code__", None)
+    if code is not None and not any(frame.f_code is code for frame, _ in traceback.walk_tb(error.__traceback__)):
+        error.args = (f"{error} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})",)
+    return error
+
+
 def describe(error: BaseException) -> str:
     """An exception as one line with the user's file and line."""
     where = place(error)

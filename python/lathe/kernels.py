@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 
 import numpy as np
 
@@ -50,6 +51,22 @@ def map_text(map, arguments) -> str:
     if "(" in map:
         raise ArgumentError(f"map = {map!r} has its arguments in it: {', '.join(arguments)} go there too, or all of them by name")
     return f"{map}({', '.join(f'{name}={argument_text(value)}' for name, value in arguments.items())})"
+
+
+def layers_text(weights, options) -> str:
+    """The circuit of a kernel's layers as OpenQASM: the embedding, before each layer where asked, then rotations by the weights and a ring of CX."""
+    options = {row["name"]: row["default"] for row in _core.option_rows("gram")} | {name.replace("_", "-"): value for name, value in options.items()}
+    (layers, qubits), strong = weights.shape[:2], weights.ndim == 3
+    again = str(options["re-embed"]).lower() in ("true", "1")
+    embed = [f"{gate}({float(options['angle-scale'])!r} * x[{k}]) q[{k}];" for k in range(qubits) for gate in (("ry", "rz") if options["embed"] == "ryrz" else ("ry",))]
+    lines = ["OPENQASM 3.0;", 'include "stdgates.inc";', f"input array[float[64], {qubits}] x;", f"input array[float[64], {weights.size}] w;", f"qubit[{qubits}] q;"]
+    for l in range(layers):
+        lines += embed if l == 0 or again else []
+        angles = iter(range(weights[0].size * l, weights[0].size * (l + 1)))
+        lines += [f"{gate}(w[{next(angles)}]) q[{k}];" for k in range(qubits) for gate in (("rz", "ry", "rz") if strong else ("rx",))]
+        reach = l % (qubits - 1) + 1 if strong and qubits > 1 else 1
+        lines += [f"cx q[{k}], q[{(k + reach) % qubits}];" for k in range(qubits if strong and qubits > 1 or qubits > 2 else qubits - 1)]
+    return "\n".join(lines) + "\n"
 
 
 class QuantumKernel:
@@ -102,7 +119,7 @@ class QuantumKernel:
             return circuit_of(self.circuit, features, self.weights)
         if self.circuit is not None:
             given = os.fspath(self.circuit)
-            text = given if "\n" in given or ";" in given else open(given, encoding="utf-8").read()
+            text = given if "\n" in given or ";" in given else pathlib.Path(given).read_text(encoding="utf-8")
             return _core.Circuit.from_qasm(text, "circuit" if text is given else given)
         layers = len(self.weights) if self.weights is not None and self.weights.ndim > 1 else 0
         return _core.Circuit.from_map(map_text(self.map, self._split()[2]), features, layers)
@@ -127,16 +144,16 @@ class QuantumKernel:
 
     def qasm(self) -> str:
         """The circuit as OpenQASM 3; of a map after its first matrix."""
+        if not self._is_circuit():
+            return layers_text(self.weights, self.options)
         self._handle()
-        if self._circuit is None:
-            raise ArgumentError("layers of weights have no circuit of their own: map='basic' and 'strong' have")
         return self._circuit.qasm()
 
     def gradient(self, X, dK, *, wrt_x=False):
-        """sum_ij dK_ij dK(x_i, x_j)_ij by the weights, in their shape; with wrt_x also by X. Of maps and circuits, fidelities and real parts."""
+        """sum_ij dK_ij dK(x_i, x_j)_ij by the weights, in their shape; with wrt_x also by X. Of fidelities and real parts."""
+        if not self._is_circuit():
+            return QuantumKernel(self.weights, circuit=self.qasm(), device=self.device).gradient(X, dK, wrt_x=wrt_x)
         handle = self._for(X)
-        if self._circuit is None:
-            raise ArgumentError("gradients are of maps and circuits: map='basic' and 'strong' are today's layers")
         shape = np.shape(self.weights) if self.weights is not None else (0,)
         made = handle.gradient(X, dK, self._circuit.info["weights"], wrt_x)
         return (made[0].reshape(shape), made[1]) if wrt_x else made.reshape(shape)

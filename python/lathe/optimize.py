@@ -31,7 +31,7 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
         as of ``lathe.Problem``.
     on_error
         "raise": an exception of the function ends the run and is raised, with the results so far as its ``solution``;
-        "stop": the solution is returned, with termination code 11.
+        "stop": the solution is returned, with termination code 11. What is no Exception (Ctrl-C, sys.exit()) is raised anyhow.
     options
         by name, as of the command: ``lathe.options("solve")`` lists them. Also H0, lbfgs_state and iterate_fn.
         With print_level above 0 the table of the run is printed.
@@ -61,7 +61,7 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
         options.setdefault("device_name", device)
     fields, failure = _core.solve(problem.core, options, objects, bool(options.get("print_level", 0)))
     solution = Solution(fields, problem.variables, problem.how, failure)
-    if failure is not None and (on_error == "raise" or isinstance(failure, KeyboardInterrupt)):
+    if failure is not None and (on_error == "raise" or not isinstance(failure, Exception)):  # Ctrl-C and sys.exit() go on
         failure.solution = failure.partial = solution
         raise failure
     return solution

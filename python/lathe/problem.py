@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core, capture as capturing
 from .console import say_once
-from .errors import ArgumentError, CaptureError, ShapeError
+from .errors import ArgumentError, CaptureError, ShapeError, of_result
 from .tree import flatten
 from .variables import Variables
 
@@ -64,7 +64,10 @@ class Problem:
             self.x0 = arrays
         arguments = list(x0.values()) if isinstance(x0, dict) else list(x0) if isinstance(x0, (tuple, list)) and self.variables.form == "tuple" else [x0] \
             if x0 is not None else arrays
-        self.core, self.how = build(function, self.variables, arrays, arguments, capture, jac)
+        try:
+            self.core, self.how = build(function, self.variables, arrays, arguments, capture, jac)
+        except (ArgumentError, ShapeError) as error:
+            raise of_result(error, function)
 
     n = property(lambda self: self.core.n, doc="number of variables")
     p = property(lambda self: self.core.p, doc="number of inequalities")

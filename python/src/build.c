@@ -39,7 +39,7 @@ typedef lt_node (*op_builder)(lt_graph *g, op_args *a);
 #define X_NODE_AXIS_KEEP(X) \
     X(sum_axis) X(mean_axis) X(prod_axis) X(max_axis) X(min_axis) X(amax_abs_axis) X(logsumexp_axis)
 #define X_NODE_AXES_KEEP(X) X(sum_axes) X(mean_axes)
-#define X_NODE_WHOLE(X) X(topk) X(at) X(irfft2)
+#define X_NODE_WHOLE(X) X(topk) X(topk_index) X(at) X(irfft2)
 #define X_NODE_SHAPE(X) X(reshape) X(broadcast_to)
 #define X_WINDOW(X) X(maxpool2d) X(avgpool2d)
 #define X_LIST_AXIS(X) X(concat) X(stack)

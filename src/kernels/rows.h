@@ -22,7 +22,7 @@ LT_REF_ROW(eigh) LT_REF_ROW(svd) LT_REF_ROW(eig) LT_REF_ROW(eig_grad) LT_REF_ROW
 LT_ROW(elementwise_fused) LT_ROW(reduce_fused) LT_ROW(norm_lazy)
 LT_ROW(matmul_packed) LT_ROW(matmul_packed_any)
 LT_ROW(conv_direct) LT_ROW(conv_direct_wide) LT_ROW(pool_planes)
-LT_ROW(take_rows) LT_ROW(take_along_rows) LT_ROW(put_along_rows)
+LT_ROW(topk_sorted) LT_ROW(take_rows) LT_ROW(take_along_rows) LT_ROW(put_along_rows)
 LT_ROW(cast_threaded) LT_ROW(reshape_threaded) LT_ROW(view_affine) LT_ROW(place_affine)
 
 /* cpu/: with OpenBLAS. */

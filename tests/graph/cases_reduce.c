@@ -177,6 +177,22 @@ static void oracle_topk(case_run *c)
     free(row);
 }
 
+static lt_node build_sort_ties(lt_graph *g, const lt_node *x)
+{
+    lt_node rounded = lt_floor(g, x[0]);
+    return lt_topk_index(g, rounded, lt_node_shape(g, rounded).dim[1]);
+}
+static void oracle_sort_ties(case_run *c)
+{
+    int64_t n = c->in_shape[0].dim[1];
+    for (int64_t i = 0; i < c->n_in[0]; i++) {
+        const double *row = c->x[0] + i / n * n;
+        int64_t before = 0;
+        for (int64_t j = 0; j < n; j++) before += floor(row[j]) > floor(row[i % n]) || (floor(row[j]) == floor(row[i % n]) && j < i % n);
+        c->want[i / n * n + before] = (double)(i % n);
+    }
+}
+
 /* Ties: the first index wins. */
 static lt_node build_argmax_ties(lt_graph *g, const lt_node *x) { return lt_argmax(g, lt_floor(g, x[0]), 1); }
 static void oracle_argmax_ties(case_run *c)
@@ -225,6 +241,7 @@ const op_case cases_reduce[] = {
     { "cumsum", build_cumsum_last, oracle_cumsum_last, 1, { S2(3, 5) }, -3, 3, 5, ALL, 0 },
     { "cumsum of columns", build_cumsum_0, oracle_cumsum_0, 1, { S3(5, 2, 2) }, -3, 3, 5, ALL, 0 },
     { "cumsum of many", build_cumsum_last, oracle_cumsum_last, 1, { S1(1000) }, -3, 3, 1000, 0, 0 },
+    { "sort with ties", build_sort_ties, oracle_sort_ties, 1, { S2(3, 40) }, -4, 4, 0, CASE_I64, 0 },
     { "topk", build_topk, oracle_topk, 1, { S3(2, 3, 5) }, -3, 3, 0, KINK, 0 },
     { 0 },
 };

@@ -329,6 +329,7 @@ LT_TEST(null_graphs_are_refused)
     LT_CHECK(lt_is_none(lt_stack(NULL, parts, 2, 0)));
     LT_CHECK(lt_is_none(lt_gather(NULL, none, none, 0)));
     LT_CHECK(lt_is_none(lt_topk(NULL, none, 1)));
+    LT_CHECK(lt_is_none(lt_topk_index(NULL, none, 1)));
     LT_CHECK(lt_is_none(lt_conv2d(NULL, none, none, none, NULL)));
     LT_CHECK(lt_is_none(lt_batchnorm(NULL, none, none, none, none, none, 0)));
     LT_CHECK(lt_is_none(lt_linear(NULL, none, none, none)));

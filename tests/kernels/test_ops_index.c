@@ -95,6 +95,20 @@ LT_TEST(topk)
         }
 }
 
+LT_TEST(topk_of_many_with_ties)
+{
+    for (size_t t = 0; t < LT_LEN(types); t++)
+        for (int64_t k = 15; k <= 75; k += 20) {
+            lt_attr attr = { .u.index.k = k };
+            lt_problem_key p = { .op = LT_OP_TOPK_INDEX, .n_in = 1, .attr = &attr, .isa = lt_isa_best(), .in = { ops_type(types[t], lt_shape2(7, 75)) }, .out = ops_type(LT_I64, lt_shape2(7, k)) };
+            void *x = ops_random_tensor(&p.in[0]);
+            for (int64_t i = 0; i < lt_tensor_count(&p.in[0]); i++)
+                if (i % 3) lt_store_double(types[t], x, i, i % 11 == 5 ? NAN : (double)(i * 7 % 5));
+            ops_walk(&p, &x, 0, 0);
+            free(x);
+        }
+}
+
 /* ---- TAKE and PUT -------------------------------------------------------------------------------- */
 static int64_t *random_index(int64_t n, int64_t extent)
 {

@@ -102,7 +102,7 @@ class Functions(unittest.TestCase):
     def test_wrong_number_of_returns(self):
         for made in (lambda x: (1.0, 2.0, 3.0, 4.0), lambda x: None, lambda x: (), lambda x: "text", lambda x: x, lambda x: (None, x, None)):
             for capture in ("verify", "never"):
-                with self.subTest(capture=capture), self.assertRaises((ValueError, TypeError)):
+                with self.subTest(capture=capture), self.assertRaisesRegex((ValueError, TypeError), r"\(test_bad_input.py:\d+\)"):
                     lathe.solve(made, x0=np.ones(2), capture=capture)
 
     def test_raises_at_call_k(self):

@@ -39,6 +39,10 @@ CASES = {
     "shapes": (lambda x: [x.reshape(6, 4), x.T, np.transpose(x, (1, 0, 2)), x.ravel(), np.swapaxes(x, 0, 2), np.moveaxis(x, 0, -1), x[:, None].squeeze(1)], T),
     "joining": (lambda x: [np.concatenate([x, 2 * x]), np.stack([x, x], axis=1), np.vstack([x, x]), np.hstack([x, np.zeros((4, 2))]),
                            np.block([[x, x], [np.eye(3), np.eye(3)]]), np.tile(x, (2, 1)), np.repeat(x, 2, axis=0), np.column_stack([x[:, 0], x])], B),
+    "sorted": (lambda x: [np.sort(x), np.sort(x, axis=0)[0], np.sort(x, None)[3:5], -np.sort(-np.abs(x))[:, :2].sum(), np.partition(x, 2, axis=0)[:2].sum(0), np.median(x),
+                          np.median(x, axis=0), np.median(x, axis=1, keepdims=True), np.sort(np.concatenate([x.ravel(), x.ravel() / 2]))], B),
+    "positions": (lambda x: [x[np.argsort(x[:, 0])], x[:, np.argmax(x[1])], x[0, x[2].argsort()[1:]], x.ravel()[np.argmin(x)], np.take(x, np.argsort(x[0]), axis=1),
+                             np.take_along_axis(x, np.argsort(x, axis=1), 1), np.argsort(x, axis=0) * 1.0, x[np.argmax(x, axis=0)]], B),
     "splitting": (lambda x: [*np.split(x, 2, axis=0), np.flip(x), np.roll(x, 1), np.roll(x, 2, axis=1), np.pad(x, ((1, 0), (0, 2)))], B),
     "indexing": (lambda x: [x[0], x[-1, 2], x[1:3], x[:, ::2], x[::-1], x[..., 1], x[None, 0], x[[2, 0, 2]], x[:, [1, 0]], x[[0, 1], [2, 2]], x[np.array([True, False, True, False])]], B),
     "triangles": (lambda x: [np.triu(x), np.tril(x, -1), np.diag(x), np.diag(np.diag(x)), np.diag(x[0], 1), np.trace(x), x[np.triu_indices(4)], np.diagonal(x, 1)], A),
@@ -67,6 +71,8 @@ class Functions(unittest.TestCase):
 
     def test_single_precision(self):
         captured(lambda x: np.sum(np.sin(x) * x + 1.5), V.astype(np.float32))
+        for scale in (1.0, 10.0, 100.0):  # inside of a function of doubles
+            captured(lambda x: np.sum(np.sin((scale * x).astype(np.float32)) ** 2), V)
 
     def test_whole_numbers(self):
         made = captured(lambda i, x: (i * 2 + 1) * x / i, np.arange(1, 6), V)
@@ -135,8 +141,7 @@ REFUSED = {
     r"\.item\(\)": lambda x: x[0].item(),
     r"\.tolist\(\)": lambda x: sum(x.tolist()),
     "random": lambda x: x.sum() + np.random.rand(),
-    "np.sort has no op": lambda x: np.sort(x)[0],
-    "np.argsort has no op": lambda x: x[np.argsort(x)].sum(),
+    "several arrays, one of them computed": lambda x: np.outer(x, x)[np.argsort(x), np.argsort(x)].sum(),
     "np.unique has no op": lambda x: np.unique(x).sum(),
     "computed mask": lambda x: x[x > 0].sum(),
     "np.where with one argument": lambda x: np.where(x > 0)[0].sum(),

@@ -121,6 +121,12 @@ class Datasets(unittest.TestCase):
         info = lathe.generate(config, "again.h5", sampling={"total_samples": 2})
         self.assertEqual(info["samples"], 2)
 
+    def test_misspelt_names(self):
+        with self.assertWarnsRegex(UserWarning, "samplin.*sampling"):
+            lathe.generate(CONFIG, "misspelt.h5", samplin={"total_samples": 2}, sampling={"total_samples": 1})
+        with lathe.Dataset("small.h5") as d, self.assertRaisesRegex(KeyError, "small.h5 has no array '/inputs/field': did you mean '/inputs/fields'"):
+            d["/inputs/field"]
+
     def test_bad_input(self):
         with self.assertRaises(OSError):
             lathe.Dataset("nothing.h5")

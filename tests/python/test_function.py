@@ -81,13 +81,13 @@ class Derivatives(unittest.TestCase):
 
 class FallBack(unittest.TestCase):
     def test_what_cannot_be_captured_is_called(self):
-        f = lathe.function(lambda x: np.sort(x)[0])
+        f = lathe.function(lambda x: np.unique(x)[0])
         self.assertEqual(f(np.array([3.0, 1.0])), 1.0)
-        self.assertIn("np.sort has no op", f.how)
+        self.assertIn("np.unique has no op", f.how)
         with self.assertRaisesRegex(lathe.CaptureError, "no derivatives"):
             f.grad(np.ones(2))
-        with self.assertRaisesRegex(lathe.CaptureError, "np.sort"):
-            lathe.function(lambda x: np.sort(x)[0], capture="always")(np.ones(2))
+        with self.assertRaisesRegex(lathe.CaptureError, "np.unique"):
+            lathe.function(lambda x: np.unique(x)[0], capture="always")(np.ones(2))
 
     def test_verify(self):
         state = {"factor": 1.0}

@@ -28,6 +28,7 @@ def ops():
         "choices": lambda a: jnp.sum(jnp.where(a > 0, a, 0.5 * a)) + jnp.sum(jnp.clip(a, -1, 1)) + jnp.sum(jnp.maximum(a, Y)) + jnp.max(a),
         "activations": lambda a: jnp.sum(jax.nn.relu(a) + jax.nn.sigmoid(a) + jax.nn.silu(a) + jax.nn.gelu(a) + jnp.tanh(a) + jax.nn.softplus(a)),
         "softmax": lambda a: -jnp.mean(jax.nn.log_softmax(a)[jnp.arange(3), jnp.array([0, 1, 2])]) + jax.scipy.special.logsumexp(a),
+        "sorted": lambda a: jnp.sum(jnp.sort(a) * Y) + jnp.median(a) + jnp.sum(a[jnp.argsort(a[:, 0])][0]) + a[jnp.argmax(a[:, 1]), 2] + jax.lax.top_k(a, 2)[0].sum() + jnp.argsort(a)[0, 0] * a[0, 0],
         "jit": lambda a: jax.jit(lambda b: jnp.sum(b * b))(a),
         "stopped": lambda a: jnp.sum(jax.lax.stop_gradient(a) * a),
     }
@@ -43,7 +44,7 @@ class Jax(unittest.TestCase):
     def test_refused_by_name(self):
         for function, words in ((lambda a: jnp.sum(a * jax.random.normal(jax.random.key(0), (3, 4))), "draws random numbers"),
                                 (lambda a: jnp.sum(a) if a[0, 0] > 0 else 0.0, "branches on a value"),
-                                (lambda a: jnp.sum(jnp.linalg.svd(a)[0]), "vectors"), (lambda a: jnp.sum(jnp.sort(a) * Y), "sort")):
+                                (lambda a: jnp.sum(jnp.linalg.svd(a)[0]), "vectors"), (lambda a: jnp.sum(jax.lax.sort((a, a), num_keys=2)[0]), "sort by several keys")):
             with self.assertRaisesRegex(lathe.CaptureError, words):
                 captured(function, X)
 

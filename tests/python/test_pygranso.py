@@ -69,6 +69,15 @@ class Scripts(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "lathe.compat", os.path.abspath("args.py"), "-x", "3"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, "passed\n"), done.stderr)
 
+    def test_spawned_processes_have_the_drop_ins(self):
+        with open("spawns.py", "w") as file:
+            file.write("import multiprocessing\nimport lathe.compat\nfrom pygranso.pygransoStruct import pygransoStruct\n\n\n"
+                       "def job(n):\n    made = pygransoStruct()\n    made.n = n, lathe.compat.default_capture\n    return made\n\n\n"
+                       "if __name__ == '__main__':\n    for way in ('spawn', 'forkserver'):\n        with multiprocessing.get_context(way).Pool(1) as pool:\n"
+                       "            print(pool.map_async(job, [7]).get(60)[0].n)\n")
+        done = subprocess.run([sys.executable, "-m", "lathe.compat", "--capture", "never", "spawns.py"], capture_output=True, text=True, timeout=200)
+        self.assertEqual((done.returncode, done.stdout), (0, "(7, 'never')\n" * 2), done.stderr)
+
 
 harness.script_tests(Scripts, SCRIPTS)
 
@@ -223,11 +232,14 @@ class Mistakes(unittest.TestCase):
         import torch
         for options, words in (({"mu0": None}, "option 'mu0' is None"), ({"QPsolver": "mosek"}, "QPsolver"), ({"wolfe1": 0.7}, "wolfe1"),
                                ({"x0": torch.ones(3, 1)}, "x0.*3 numbers"), ({"x0": torch.tensor([[1.0], [float("nan")]])}, "x0.*finite"),
-                               ({"limited_mem_size": 2, "limited_mem_warm_start": {"S": 1}}, "has no Y"), ({"capture": "maybe"}, "capture")):
+                               ({"limited_mem_size": 2, "limited_mem_warm_start": {"S": 1}}, "has no Y"), ({"capture": "maybe"}, "capture"),
+                               ({"limited_mem_warm_start": {"S": torch.ones(2, 1), "Y": torch.ones(2, 1), "rho": torch.ones(1), "gamma": 1}}, "limited_mem_size is 0")):
             with self.assertRaisesRegex(ValueError, words):
                 solve(**options)
         with self.assertRaisesRegex(TypeError, "var_spec"):
             solve(var_spec=[2])
+        with self.assertRaisesRegex(ValueError, r"'x' has sizes \[3, -1\]"):
+            solve(var_spec={"x": [3, -1]})
 
     def test_error_at_the_start_is_raised(self):
         def function(X):
@@ -249,6 +261,23 @@ class Mistakes(unittest.TestCase):
         self.assertTrue(hasattr(soln, "final") and hasattr(soln, "most_feasible"))
         self.assertEqual(len(calls), 5)
 
+    def test_exit_inside_ends_the_script(self):
+        calls = []
+
+        def function(X):
+            calls.append(1)
+            if len(calls) == 5:
+                raise SystemExit(3)
+            return rosenbrock(X)
+        with self.assertRaises(SystemExit):
+            solve(function, capture="never")
+
+    def test_f_as_a_number_of_numpy(self):
+        import numpy as np
+        for capture in ("verify", "never"):
+            soln = solve(lambda X: [np.float64(2.0), {"c": 1 - list(vars(X).values())[0]}, None], capture=capture)
+            self.assertEqual((soln.best.f, soln.best.tvi <= 1e-6), (2.0, True))
+
     def test_error_of_the_log_is_raised(self):
         def log(*arguments):
             raise ZeroDivisionError("in the log")
@@ -258,8 +287,10 @@ class Mistakes(unittest.TestCase):
     def test_wrong_returns(self):
         import torch
         for function, words in ((lambda X: X.x.sum(), r"expected \[f, ci, ce\]"), (lambda X: [None, None, None], "None for f"),
-                                (lambda X: [X.x, None, None], "one element"), (lambda X: [torch.tensor(1j), None, None], "complex")):
-            with self.assertRaisesRegex(ValueError, words):
+                                (lambda X: [X.x, None, None], "one element"), (lambda X: [torch.tensor(1j), None, None], "complex"),
+                                (lambda X: [1.0, [X.x], None], "ci is a list: expected None"), (lambda X: [1.0, None, {"c": "text"}], "ce.c is a str: expected a tensor"),
+                                (lambda X: [1.0, {"c": torch.tensor(1j)}, None], "ci.c is complex")):
+            with self.assertRaisesRegex(ValueError, words + r".* \(test_pygranso.py:\d+\)"):
                 solve(function)
         with self.assertRaisesRegex(ValueError, "f_grad"):
             solve(lambda X: [1.0, torch.ones(3), None, None, None, None], globalAD=False)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import functions
 from .functions import axes_of, traced
-from .tracer import ComplexTracer, Refused, Tracer, cast, graph_of, lift, refuse
+from .tracer import ComplexTracer, Tracer, cast, graph_of, lift, refuse
 
 #: op -> ufunc of NumPy, whose tracing is that of NumPy code.
 ONE = {
@@ -273,9 +274,8 @@ def logsumexp(x, dim, keepdim=False):
 
 @of("topk")
 def topk(x, k, dim=-1, largest=True, sorted=True):
-    x = np.swapaxes(x if largest else -x, dim, -1)
-    made = np.swapaxes(Tracer(x.node.graph.op("topk", x.node, k)), dim, -1)
-    return made if largest else -made, Refused("positions of topk")
+    made, at = functions.largest(x if largest else -x, k, dim)
+    return made if largest else -made, at
 
 
 @of("linalg_vector_norm")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import indexing
 from .aten import TABLE, of
 from .tracer import Tracer, graph_of, lift, refuse
 
@@ -50,11 +51,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 
 def rows(g, x, index, axis=0):
-    """Parts of x along an axis, by an array of positions of any shape."""
     if index.dtype.kind != "i":
         refuse("indexing by a computed mask")
-    made = g.op("gather", x.node, np.ravel(index).node, axis)
-    return Tracer(g.op("reshape", made, x.shape[:axis] + index.shape + x.shape[axis + 1:]), x.logical)
+    return indexing.rows(x, index, axis)
 
 
 @of("embedding_dense_backward")

@@ -95,16 +95,18 @@ def masked_scatter(x, mask, source):
 # ---- Sorted ----------------------------------------------------------------------------------------------------------------------
 @of("sort")
 def sort(x, dim=-1, descending=False, *, stable=None):
-    if not x.ndim:
-        return x, Refused("positions of a sort")
-    made = TABLE["topk"](x, x.shape[dim], dim, descending)[0]
-    return made, Refused("positions of a sort")
+    return TABLE["topk"](x, x.shape[dim], dim, descending) if x.ndim else (x, np.zeros((), dtype=np.int64))
+
+
+@of("argsort")
+def argsort(x, dim=-1, descending=False, *, stable=None):
+    return sort(x, dim, descending)[1]
 
 
 @of("kthvalue")
 def kthvalue(x, k, dim=-1, keepdim=False):
-    made = TABLE["select"](TABLE["topk"](x, k, dim, False)[0], dim, k - 1)
-    return np.expand_dims(made, dim) if keepdim else made, Refused("positions of kthvalue")
+    made = [TABLE["select"](part, dim, k - 1) for part in TABLE["topk"](x, k, dim, False)]
+    return [np.expand_dims(part, dim) for part in made] if keepdim else made
 
 
 @of("median", "nanmedian")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from .aten import Singular, TABLE, floating, of
-from .tracer import Refused, graph_of, lift, refuse
+from .tracer import Refused, graph_of, lift
 
 
 @of("mm", "bmm", "mv", "dot", "matmul")

@@ -176,6 +176,50 @@ def np_diff(a, n=1, axis=-1):
     return x
 
 
+# ---- Sorted --------------------------------------------------------------------------------------------------------------
+def largest(x, k, axis):
+    """The k largest along an axis, descending, and where they are: of equal ones the first comes first."""
+    moved = np_swapaxes(x, axis, -1)
+    return tuple(np_swapaxes(Tracer(moved.node.graph.op(op, moved.node, k)), axis, -1) for op in ("topk", "topk_index"))
+
+
+def ordered(a, axis):
+    """(the values along an axis in ascending order, where they are)"""
+    x, axis = (np_ravel(traced(a)), 0) if axis is None else (traced(a), int(axis))
+    values, at = largest(-x, x.shape[axis], axis)
+    return -values, at
+
+
+@of(np.sort)
+def np_sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    return ordered(a, axis)[0]
+
+
+@of(np.argsort)
+def np_argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    return ordered(a, axis)[1]
+
+
+@of(np.partition)
+def np_partition(a, kth, axis=-1, kind="introselect", order=None):
+    return np_sort(a, axis)
+
+
+@of(np.argpartition)
+def np_argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    return np_argsort(a, axis)
+
+
+@of(np.median)
+def np_median(a, axis=None, *, keepdims=False):
+    axis = 0 if axis is None and np.ndim(a) == 1 else axis
+    x = np_sort(a, axis)
+    along = 0 if axis is None else int(axis)
+    n = x.shape[along]
+    made = np.take(x, np.arange((n - 1) // 2, n // 2 + 1), along).mean(along)
+    return made if not keepdims else np.reshape(made, (1,) * np.ndim(a)) if axis is None else np.expand_dims(made, along)
+
+
 # ---- Shape ---------------------------------------------------------------------------------------------------------------
 @of(np.reshape)
 def np_reshape(a, /, shape=None, order="C", newshape=None):
@@ -398,6 +442,15 @@ def np_take(a, indices, axis=None, mode="raise"):
     x = lift(graph_of(a), a)
     x, axis = (np_ravel(x), 0) if axis is None else (x, axis % x.ndim)
     return x[(slice(None),) * axis + (indices,)]
+
+
+@of(np.take_along_axis)
+def np_take_along_axis(arr, indices, axis=-1):
+    g = graph_of(arr, indices)
+    x, index = lift(g, arr), lift(g, indices)
+    if axis is None or x.ndim == 1:
+        return np_ravel(x)[index]
+    return Tracer(g.op("gather", x.node, index.node, int(axis) % x.ndim), x.logical)
 
 
 # ---- Choosing ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""x[...] of a tracer: whole numbers, slices, ..., None, and constant arrays of whole numbers or truth values."""
+"""x[...] of a tracer: whole numbers, slices, ..., None, constant arrays of whole numbers or truth values, and positions that were computed."""
 from __future__ import annotations
 
 import numbers
@@ -13,6 +13,9 @@ END = (1 << 63) - 1
 def take(x: Tracer, index):
     parts = expand(x, index if isinstance(index, tuple) else (index,))
     arrays = [i for i, part in enumerate(parts) if isinstance(part, np.ndarray)]
+    computed = [i for i, part in enumerate(parts) if is_traced(part)]
+    if computed:
+        return take_computed(x, parts, computed[0]) if len(computed + arrays) == 1 else refuse("indexing by several arrays, one of them computed")
     if arrays:
         parts = [np.asarray(p) if arrays and isinstance(p, numbers.Integral) and near(i, arrays) else p for i, p in enumerate(parts)]
         return take_arrays(x, parts)
@@ -28,9 +31,11 @@ def expand(x: Tracer, index):
     """One entry per axis of x, and None for new ones: ... filled in, masks as positions."""
     parts = []
     for part in index:
-        if is_traced(part):
+        if is_traced(part) and (not isinstance(part, Tracer) or part.logical or part.dtype.kind != "i"):
             refuse("indexing by a computed mask" if getattr(part, "logical", False) else "indexing by a computed value")
-        if isinstance(part, (list, np.ndarray)) and np.asarray(part).ndim:
+        if is_traced(part):
+            parts.append(part)
+        elif isinstance(part, (list, np.ndarray)) and np.asarray(part).ndim:
             array = np.asarray(part)
             parts.extend(array.nonzero() if array.dtype.kind == "b" else [array.astype(np.int64)])
         else:
@@ -79,6 +84,19 @@ def take_slice(g, node, axis, part):
         return g.op("slice", node, axis, start, stop, step)
     low = start + (length - 1) * step  # the same elements forward, then reversed
     return g.op("flip", g.op("slice", node, axis, low, start + 1, -step), axis)
+
+
+def take_computed(x: Tracer, parts, at):
+    """Elements along one axis by an array of positions that is a result itself: of argmax, of a sort."""
+    whole = take_basic(x, parts[:at] + [slice(None)] + parts[at + 1:])
+    return rows(whole, parts[at], sum(1 for p in parts[:at] if not isinstance(p, numbers.Integral)))
+
+
+def rows(x: Tracer, index: Tracer, axis):
+    """Parts of x along an axis, by an array of positions of any shape."""
+    g = x.node.graph
+    made = g.op("gather", x.node, g.op("reshape", index.node, (-1,)), axis)
+    return Tracer(g.op("reshape", made, x.shape[:axis] + index.shape + x.shape[axis + 1:]), x.logical)
 
 
 def take_arrays(x: Tracer, parts):

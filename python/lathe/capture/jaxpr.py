@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import functions
 from .functions import traced
 from .tracer import ComplexTracer, Refused, Tracer, cast, graph_of, lift, refuse
 
@@ -118,10 +119,13 @@ def slice_(x, *, start_indices, limit_indices, strides=None):
 
 @of("dynamic_slice")
 def dynamic_slice(x, *starts, slice_sizes):
-    if any(isinstance(s, Tracer) for s in starts):
-        refuse("a slice at a computed position")
-    at = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, slice_sizes)]
-    return x[tuple(slice(a, a + size) for a, size in zip(at, slice_sizes))]
+    parts = []
+    for start, n, size in zip(starts, x.shape, slice_sizes):
+        if isinstance(start, Tracer) and size > 1:
+            refuse("a slice of several elements at a computed position")
+        at = np.clip(start, 0, n - size)
+        parts.append(np.reshape(at, (1,)) if isinstance(start, Tracer) else slice(int(at), int(at) + size))
+    return x[tuple(parts)]
 
 
 @of("concatenate")
@@ -142,14 +146,26 @@ def pad(x, value, *, padding_config):
 
 
 @of("gather")
-def gather(x, indices, *, dimension_numbers, slice_sizes, **unused):
+def gather(x, indices, *, dimension_numbers, slice_sizes, mode, **unused):
     """The positions of every element of the result are found by gathering from a table of positions."""
     if isinstance(indices, Tracer):
-        refuse("indexing by a computed value")
+        return gather_rows(x, indices, dimension_numbers, slice_sizes, mode)
     import jax
     places = np.arange(x.size).reshape(x.shape)
     found = np.asarray(jax.lax.gather(places, np.asarray(indices), dimension_numbers, slice_sizes, mode="clip"))
     return np.reshape(np.take(np.ravel(x), found.ravel()), found.shape)
+
+
+def gather_rows(x, indices, how, slice_sizes, mode):
+    """x[i], or x[:, i], of computed positions i along one axis. Beyond the end JAX has NaN, where it does not clip: here that is an error."""
+    import jax
+    axis, rank = how.start_index_map[0], indices.ndim - 1
+    whole = tuple(1 if k == axis else n for k, n in enumerate(x.shape))
+    kept = tuple(k for k in range(x.ndim - 1 + rank) if not axis <= k < axis + rank)
+    if how.start_index_map != (axis,) or how.collapsed_slice_dims != (axis,) or tuple(slice_sizes) != whole or tuple(how.offset_dims) != kept or how.operand_batching_dims:
+        refuse("indexing by computed values along several axes")
+    at = np.squeeze(indices, -1)
+    return x[(slice(None),) * axis + (np.clip(at, 0, x.shape[axis] - 1) if mode == jax.lax.GatherScatterMode.CLIP else at,)]
 
 
 # ---- Reductions ----------------------------------------------------------------------------------------------------------
@@ -160,6 +176,19 @@ def reduction(function):
 TABLE.update({"reduce_sum": reduction(np.sum), "reduce_prod": reduction(np.prod), "reduce_max": reduction(np.max), "reduce_min": reduction(np.min),
               "reduce_and": reduction(np.all), "reduce_or": reduction(np.any)})
 TABLE.update({"argmax": lambda x, *, axes, **unused: np.argmax(x, axis=axes[0]), "argmin": lambda x, *, axes, **unused: np.argmin(x, axis=axes[0])})
+
+
+@of("sort")
+def sort(*operands, dimension, num_keys, **unused):
+    if num_keys != 1:
+        refuse("a sort by several keys")
+    values, at = functions.ordered(operands[0], dimension)
+    return [values, *(np.take_along_axis(x, at, dimension) for x in operands[1:])]
+
+
+@of("top_k")
+def top_k(x, *, k, **unused):
+    return list(functions.largest(x, k, -1))
 
 
 @of("cumsum")

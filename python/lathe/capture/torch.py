@@ -105,8 +105,16 @@ def ways():
                 made = one_hot(*args, **(kwargs or {}))
                 if made is not None:
                     return made
+            if function is torch.Tensor.__getitem__ and is_position(args[1]):
+                return args[0][args[1].reshape(1)][0]
             return function(*args, **(kwargs or {}))
     return Ways()
+
+
+def is_position(index) -> bool:
+    """Whether an index is one computed position, of argmax say, whose value PyTorch would take out of its tensor."""
+    import torch
+    return isinstance(index, torch.Tensor) and index.ndim == 0 and index.dtype in (torch.int64, torch.int32)
 
 
 def one_hot(tensor, num_classes=-1):

@@ -179,7 +179,7 @@ def _method(name):
     return method
 
 
-for _name in ("sum", "mean", "prod", "max", "min", "argmax", "argmin", "cumsum", "dot", "trace", "diagonal", "clip", "squeeze",
+for _name in ("sum", "mean", "prod", "max", "min", "argmax", "argmin", "argsort", "cumsum", "dot", "trace", "diagonal", "clip", "squeeze",
               "take", "std", "var", "ptp", "repeat", "all", "any", "round"):
     setattr(Tracer, _name, _method(_name))
 

@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+from multiprocessing import spawn
 
 #: What ``install`` makes mean lathe: modules of this folder, with all that is inside them.
 NAMES = ("pygranso", "scripts.pipeline_backends")
@@ -43,17 +44,42 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__ = self.own_spec  # the import system has put the alias's in its place
 
 
+class Inherited:
+    """Handed to a process that multiprocessing spawns, which reads the script anew: unpickling it there, before that, installs."""
+
+    def __reduce__(self):
+        return inherit, (default_capture,)
+
+
+def inherit(capture):
+    global default_capture
+    default_capture = capture
+    install()
+
+
+_handed = spawn.get_preparation_data
+
+
+def handed(name):
+    return {**_handed(name), __name__: Inherited()}
+
+
 def install():
-    """``import pygranso`` means lathe from here on, also where the original was imported before."""
+    """``import pygranso`` means lathe from here on, also where the original was imported before, and in processes spawned by multiprocessing."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
-    for name in [n for n in sys.modules if is_ours(n)]:
-        del sys.modules[name]
+    forget()
     sys.meta_path.insert(0, Finder())
+    spawn.get_preparation_data = handed
 
 
 def uninstall():
     """The names mean again what they meant before."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
+    forget()
+    spawn.get_preparation_data = _handed
+
+
+def forget():
     for name in [n for n in sys.modules if is_ours(n)]:
         del sys.modules[name]

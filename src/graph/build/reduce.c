@@ -132,7 +132,12 @@ lt_node lt_cumsum(lt_graph *g, lt_node x, int axis) { return arg_axis(g, LT_OP_C
 
 lt_node lt_topk(lt_graph *g, lt_node x, int64_t k)
 {
-    return lt_take_along(g, x, lt_emit_simple(g, LT_OP_TOPK_INDEX, 1, &x, &(lt_attr){ .u.index.k = k }));
+    return lt_take_along(g, x, lt_topk_index(g, x, k));
+}
+
+lt_node lt_topk_index(lt_graph *g, lt_node x, int64_t k)
+{
+    return lt_emit_simple(g, LT_OP_TOPK_INDEX, 1, &x, &(lt_attr){ .u.index.k = k });
 }
 
 /* ---- norms ---- */

@@ -1,4 +1,4 @@
-"""double_precision = False: tensors of single precision everywhere."""
+"""double_precision = False: tensors of single precision everywhere. A module in single precision."""
 import torch
 from pygranso.pygranso import pygranso
 from pygranso.pygransoStruct import pygransoStruct
@@ -30,4 +30,12 @@ for length in (1.0, 6 ** 0.5):  # on the sphere, where the penalty has its kink 
     soln = pygranso({"q": [6, 1]}, user_fn, opts)
     assert types == {torch.float} and soln.final.x.dtype == torch.float and soln.final.ce.dtype == torch.float and soln.H_final.dtype == torch.float
     assert soln.termination_code == 0 and abs(float(soln.final.f) + largest) < 1e-3 * largest, (soln.termination_code, soln.final.f, largest)
+
+# A module left in single precision, in a run in double precision: the parameters round what they are given.
+net, data, target = torch.nn.Linear(3, 2), torch.randn(9, 3), torch.randn(9, 2)
+opts = pygransoStruct()
+opts.x0 = torch.nn.utils.parameters_to_vector(net.parameters()).detach().reshape(8, 1)
+opts.maxit, opts.print_level = 30, 0
+soln = pygranso(net, lambda model: [(model(data) - target).abs().mean() + model.weight.abs().sum(), None, None], opts)
+assert soln.how.startswith("captured") and soln.final.x.dtype == torch.double and net.weight.dtype == torch.float, soln.how
 print("passed")

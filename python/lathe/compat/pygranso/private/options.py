@@ -62,6 +62,8 @@ def take(user_opts) -> Given:
     solver = fields.pop("QPsolver", None)
     if solver is not None and solver not in QP_SOLVERS:
         raise OptionError(f"option 'QPsolver' is {solver!r}: expected one of {', '.join(QP_SOLVERS)}")
+    if fields.get("limited_mem_warm_start") is not None and not fields.get("limited_mem_size", 0):
+        raise OptionError("option 'limited_mem_warm_start' is given, but limited_mem_size is 0: expected the size of the run that it comes from")
     for name, read in (("H0", matrix), ("limited_mem_warm_start", warm_start)):
         value = fields.pop(name, None)
         if value is not None and (made := read(value)) is not None:

@@ -1,6 +1,7 @@
 """Where the function is evaluated: the vector x as what combined_fn takes."""
 from __future__ import annotations
 
+from lathe.errors import ArgumentError
 from .getNvar import getNvar, getNvarTorch, sizes_of
 from .vec2tensor import vec2tensor
 
@@ -18,6 +19,9 @@ class Named:
     def __init__(self, var_dim_map, device, dtype):
         self.map, self.device, self.dtype = dict(var_dim_map), device, dtype
         self.n, self.names, self.shapes = getNvar(self.map), list(self.map), [sizes_of(s) for s in self.map.values()]
+        for name, shape in zip(self.names, self.shapes):
+            if any(size < 1 for size in shape):
+                raise ArgumentError(f"var_spec: '{name}' has sizes {list(shape)}: expected whole numbers of at least 1")
 
     def at(self, x):
         """(X, leaves) for a vector of NumPy."""
@@ -62,9 +66,12 @@ class Module:
             def forward(self):
                 return combined_fn(self.model)
 
-        caller, fixed = Caller(self.model), [not p.requires_grad for p in self.model.parameters()]
-        # A parameter that asks for no gradient keeps its value: its derivatives are zero, as when the function is called.
-        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": (t.detach() if f else t).to(self.device) for n, t, f in zip(self.names, tensors, fixed)}, ())
+        def like(tensor, parameter):
+            """Of the parameter's type; one that asks for no gradient has derivatives of zero, as when the function is called."""
+            return (tensor if parameter.requires_grad else tensor.detach()).to(device=self.device, dtype=parameter.dtype)
+
+        caller, parameters = Caller(self.model), dict(self.model.named_parameters())
+        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": like(t, parameters[n]) for n, t in zip(self.names, tensors)}, ())
 
     def leave(self, x):
         import torch

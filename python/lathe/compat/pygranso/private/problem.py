@@ -10,7 +10,7 @@ from lathe import _core, capture as capturing
 from lathe.capture.effects import watch
 from lathe.capture.reverse import jacobian
 from lathe.console import say_once
-from lathe.errors import ArgumentError, CaptureError, ShapeError
+from lathe.errors import ArgumentError, CaptureError, ShapeError, of_result
 from lathe.problem import from_captured
 from ..pygransoStruct import fields_of
 
@@ -19,7 +19,10 @@ def build(points, combined_fn, x0, given):
     """(lathe.Problem of combined_fn, whether it was captured); x0 a vector of NumPy, ``given`` the options of this layer."""
     called = (Called if given.globalAD else CalledWithGradients)(points, combined_fn)
     with watch(combined_fn, points.model) as seen:
-        called(x0)  # an error at x0 is the caller's; how many constraints there are is decided here
+        try:
+            called(x0)  # an error at x0 is the caller's; how many constraints there are is decided here
+        except (ArgumentError, ShapeError) as error:
+            raise of_result(error, combined_fn)
     why = "globalAD = False" if not given.globalAD else "capture = 'never'" if given.capture == "never" else None
     if why is None and seen.effect and given.capture == "verify":
         why = f"it {seen.effect}, which a graph would not do"
@@ -93,11 +96,12 @@ class Called:
         return scalar(made[0]), both[:ci], both[ci:]
 
     def gradients(self, x):
+        import torch
         if self.leaves is None:
             self(x)
         ci, ce = self.sizes
         both = host(jacobian(self.vector, self.leaves)) if ci + ce else np.empty((0, self.points.n))
-        df = host(jacobian(self.f.reshape(1), self.leaves, keep=False)) if hasattr(self.f, "reshape") else np.zeros(self.points.n)
+        df = host(jacobian(self.f.reshape(1), self.leaves, keep=False)) if torch.is_tensor(self.f) else np.zeros(self.points.n)
         self.f = self.vector = self.leaves = None  # frees the graph
         return df, both[:ci], both[ci:]
 
@@ -142,12 +146,20 @@ def tensors_of(block, name) -> list:
     import torch
     if block is None:
         return []
-    parts = {name: block} if torch.is_tensor(block) or isinstance(block, (numbers.Real, np.ndarray)) else fields_of(block)
-    made = {key: torch.as_tensor(part) for key, part in parts.items()}
-    for key, part in made.items():
-        if part.is_complex():
-            raise ArgumentError(f"{name}.{key} is complex: expected real numbers")
-    return list(made.values())
+    if is_tensor(block):
+        return [torch.as_tensor(block)]
+    if isinstance(block, (list, tuple, str)):
+        raise ArgumentError(f"{name} is a {type(block).__name__}: expected None, a pygransoStruct of tensors, or a tensor")
+    for key, part in fields_of(block).items():
+        if not is_tensor(part) or torch.is_tensor(part) and part.is_complex():
+            raise ArgumentError(f"{name}.{key} is {'complex' if torch.is_tensor(part) else 'a ' + type(part).__name__}: expected a tensor of real numbers")
+    return [torch.as_tensor(part) for part in fields_of(block).values()]
+
+
+def is_tensor(value) -> bool:
+    """A tensor, an array or a number: what torch.as_tensor takes here."""
+    import torch
+    return torch.is_tensor(value) or isinstance(value, (numbers.Real, np.ndarray))
 
 
 def column(tensors, like):
