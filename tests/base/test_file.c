@@ -409,4 +409,20 @@ LT_TEST(cache_entries_are_checked_before_use)
     LT_CHECK_FAILS(lt_cache_get("key", 5, &data, &n), LT_ERR_FORMAT, "expected at most");
 }
 
+/* In a program whose standard input is closed, its number is given to the next file. */
+LT_TEST(descriptor_zero_is_one)
+{
+    int kept = dup(0);
+    lt_file_lock lock;
+    bool taken = false;
+    close(0);
+    lt_status s = lt_file_lock_take(scratch("zero"), false, &lock, &taken);
+    int fd = lock.fd;
+    if (!s) lt_file_lock_release(&lock);
+    dup2(kept, 0);
+    close(kept);
+    LT_CHECK_OK(s);
+    LT_CHECK(taken && fd == 0);
+}
+
 LT_TEST_MAIN()

@@ -2,7 +2,7 @@
    call failing. Every reader answers with numbers or a sentence, closes what it opened, and asks for nothing beyond an array's end.
    SPDX-License-Identifier: BSD-3-Clause
 
-   The library itself takes no part after the start (hdf5_here.c), so this is thirty times as quick as fuzz_hdf5, whose files are real. */
+   The library itself takes no part after the start (hdf5_here.c), so this is about ten times as quick as fuzz_hdf5, whose files are real. */
 #include "good_dataset.h"
 
 #include "hdf5_here.h"
@@ -26,11 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     return 0;
 }
 
-/* Each field of an object or attribute, and failures of calls near the start; tables, archives and all of it too. */
+/* Each field of an object or attribute, and failures of calls near the start; all, tables and archives once each. */
 size_t lt_fuzz_seed(int index, uint8_t *out, size_t capacity)
 {
     if (index >= 32 || capacity < 2 * RECORD) return 0;
-    const uint8_t seed[2 * RECORD] = { (uint8_t)index, (uint8_t)(5 * index), (uint8_t)index, 0x40, (uint8_t)(3 * index), 1, 0, 0, 31, 0, 0, 0, (uint8_t)(37 * index), (uint8_t)(index / 4), 0, (uint8_t)(READ_ALL + index / 2 % 4) };
+    const uint8_t seed[2 * RECORD] = { (uint8_t)index, (uint8_t)(5 * index), (uint8_t)index, 0x40, (uint8_t)(3 * index), 1, 0, 0, 31, 0, 0, 0, (uint8_t)(37 * index), (uint8_t)(index / 4), 0, (uint8_t)(index < 3 ? READ_ALL + index : 1 + index % 8) };
     memcpy(out, seed, sizeof seed);
-    return index % 2 ? sizeof seed : RECORD;
+    return sizeof seed;
 }

@@ -10,7 +10,7 @@
 #include <hdf5.h>
 
 enum { MOST_OBJECTS = 128, MOST_ATTRIBUTES = 96, MOST_VALUES = 4096, MOST_TEXTS = 64, MOST_HANDLES = 64, MOST_RANK = H5S_MAX_RANK, MOST_FILTERS = 4, RECORD = 8 };
-enum { MOST_READ = 1 << 23 }; /* bytes that one execution may read: the jail's deadline */
+enum { MOST_READ = 1 << 19 }; /* bytes that one execution may read: the jail's deadline */
 
 /* ---- The description ------------------------------------------------------------------------------------ */
 
