@@ -1,4 +1,4 @@
-/* Rules of the CUDA driver that the made-up one keeps an eye on. Who breaks one learns which, and the process ends: a real driver would refuse the call, or
+/* Rules of the CUDA driver that the made-up one keeps an eye on (decision 431). Who breaks one learns which, and the process ends: a real driver would refuse the call, or
    take it and do something undefined. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_TEST_FAKE_RULES_H
 #define LT_TEST_FAKE_RULES_H
