@@ -83,7 +83,7 @@ for make, wanted in ((hs071, {"a": 0.5522937, "b": -0.1614686}), (hs035, {"c": -
 model = pe.ConcreteModel()
 model.x, model.y = pe.Var(initialize=3), pe.Var(initialize=1)
 model.f = pe.Objective(expr=model.x)
-model.disc, model.far = pe.Constraint(expr=model.x**2 + model.y**2 <= 1), pe.Constraint(expr=model.x >= 2)
+model.disc, model.beyond = pe.Constraint(expr=model.x**2 + model.y**2 <= 1), pe.Constraint(expr=model.x >= 2)
 result = pe.SolverFactory("asl:lathe-ampl").solve(model, load_solutions=False)
 print(f"a disc and a far half plane: {result.solver.termination_condition}")
 failed += str(result.solver.termination_condition) != "infeasible"
