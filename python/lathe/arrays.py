@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import ArgumentError, DtypeError
+from .errors import ArgumentError, DtypeError, kind_of
 
 _NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128",
           "i32": "int32", "i64": "int64", "u8": "uint8"}
@@ -53,9 +53,9 @@ def host_array(obj, what: str):
     if hasattr(obj, "__cuda_array_interface__"):
         return from_device(obj, what)
     if isinstance(obj, (str, bytes)) or hasattr(obj, "__next__"):
-        raise ArgumentError(f"{what}: expected an array, not a {type(obj).__name__}")
+        raise ArgumentError(f"{what}: expected an array, not {kind_of(obj)}")
     try:
-        return np.asarray(obj), None if isinstance(obj, (int, float, complex, np.generic)) else f"made from a {type(obj).__name__}"
+        return np.asarray(obj), None if isinstance(obj, (int, float, complex, np.generic)) else f"made from {kind_of(obj)}"
     except ValueError as error:
         raise ArgumentError(f"{what}: {error}") from error
 

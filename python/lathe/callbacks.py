@@ -5,7 +5,7 @@ import numpy as np
 
 from . import _core
 from .capture import candidates
-from .errors import ArgumentError, ShapeError
+from .errors import ArgumentError, ShapeError, kind_of
 
 
 def from_function(bound, variables, arrays, arguments, jac):
@@ -57,7 +57,7 @@ def number(f) -> float:
         return f
     array = np.asarray(f)
     if array.dtype.kind not in "fiub":
-        raise ArgumentError(f"f is a {type(f).__name__}: expected a real number")
+        raise ArgumentError(f"f is {kind_of(f)}: expected a real number")
     if array.size != 1:
         raise ShapeError(f"f has shape {array.shape}: expected one number")
     return float(array.reshape(()))

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import capture as capturing
 from .arrays import host_array
-from .errors import ArgumentError, CaptureError, MismatchError, ShapeError
+from .errors import ArgumentError, CaptureError, MismatchError, ShapeError, kind_of
 from .tree import flatten, tree_map, unflatten
 
 MODES = ("default", "eager", "reduce-overhead", "max-autotune")
@@ -34,7 +34,7 @@ def function(f, *examples, mode="default", device="cpu", capture="verify"):
     if capture not in capturing.MODES:
         raise ArgumentError(f"capture {capture!r}: expected one of {', '.join(capturing.MODES)}")
     if not callable(f):
-        raise ArgumentError(f"a {type(f).__name__} is no function")
+        raise ArgumentError(f"{kind_of(f)} is no function")
     made = Function(f, mode, device, capture)
     if examples:
         made._plan(examples)

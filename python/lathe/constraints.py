@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import ArgumentError, ShapeError
+from .errors import ArgumentError, ShapeError, kind_of
 
 
 def differences(function, x, scheme="3-point"):
@@ -163,7 +163,7 @@ def term_of(c, x, box, number) -> Term:
     if hasattr(c, "fun") and hasattr(c, "lb"):
         gradient = c.jac if callable(c.jac) or c.jac in ("2-point", "3-point", "cs") else None
         return Term(c.fun, gradient, c.lb, c.ub, x, box)
-    raise ArgumentError(f"constraint {number} is a {type(c).__name__}: expected a dict, LinearConstraint or NonlinearConstraint")
+    raise ArgumentError(f"constraint {number} is {kind_of(c)}: expected a dict, LinearConstraint or NonlinearConstraint")
 
 
 def from_dict(c, x, box, number) -> Term:

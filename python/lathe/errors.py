@@ -81,6 +81,13 @@ BY_STATUS = {
     "mismatch": MismatchError, "cancelled": CancelledError, "internal": InternalError,
 }
 
+
+def kind_of(value) -> str:
+    """What a value is, for a sentence: 'an int', 'a Tensor', 'None'."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 

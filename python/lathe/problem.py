@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _core, capture as capturing
 from .console import say_once
-from .errors import ArgumentError, CaptureError, ShapeError, of_result
+from .errors import ArgumentError, CaptureError, ShapeError, kind_of, of_result
 from .tree import flatten
 from .variables import Variables
 
@@ -45,7 +45,7 @@ class Problem:
         elif isinstance(source, (str, os.PathLike)):
             self.core = from_text(os.fspath(source), name)
         else:
-            raise ArgumentError(f"a problem is a path, a text, a lathe.Problem or a function, not a {type(source).__name__}")
+            raise ArgumentError(f"a problem is a path, a text, a lathe.Problem or a function, not {kind_of(source)}")
         self.variables = Variables("dict", *zip(*self.core.variables)) if len(self.core.variables) > 1 else \
             Variables("array", [self.core.variables[0][0]], [self.core.variables[0][1]])
         self.how = self.how or "graph of the problem's text"

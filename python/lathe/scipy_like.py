@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from .constraints import Terms, bounds_of, terms_of
-from .errors import ArgumentError, CaptureError
+from .errors import ArgumentError, CaptureError, kind_of
 from .optimize import solve
 from .problem import Problem
 from .variables import Variables
@@ -128,7 +128,7 @@ class Objective:
 
     def __init__(self, fun, args, jac, box):
         if not callable(fun):
-            raise ArgumentError(f"fun is a {type(fun).__name__}: expected a function")
+            raise ArgumentError(f"fun is {kind_of(fun)}: expected a function")
         self.fun, self.args, self.box, self.both = fun, args, box, jac is True
         self.jac = jac if callable(jac) else None
         self.scheme = jac if jac in ("2-point", "3-point", "cs") else None

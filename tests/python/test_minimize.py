@@ -175,7 +175,7 @@ class Constraints(unittest.TestCase):
     def test_what_makes_no_sense(self):
         for kwargs, message in (({"bounds": [(0, 1)]}, "1 bounds for 2 variables"), ({"bounds": [(2, 1), (0, 1)]}, "above the upper"),
                                 ({"constraints": {"type": "le", "fun": abs}}, "'eq' or 'ineq'"), ({"constraints": {"type": "eq"}}, "no function"),
-                                ({"constraints": [3]}, "is a int"), ({"jac": "four-point"}, "jac")):
+                                ({"constraints": [3]}, "is an int"), ({"jac": "four-point"}, "jac")):
             with self.assertRaisesRegex(ValueError, message):
                 lathe.minimize(rosen, [1.3, 0.7], **kwargs)
         with self.assertRaisesRegex(ValueError, "one dimension"):

@@ -167,7 +167,7 @@ class BadInput(unittest.TestCase):
                              (lambda: lathe.solve("example:A1", device="gpu7"), "gpu7"),
                              (lambda: lathe.solve(lambda x: x, x0=[1.0, 2.0]), "one number"),
                              (lambda: lathe.solve(lambda x: (x.sum(), None, None, None), x0=[1.0]), "4 things"),
-                             (lambda: lathe.solve(lambda x: None, x0=[1.0]), "f is a NoneType"),
+                             (lambda: lathe.solve(lambda x: None, x0=[1.0]), "f is None"),
                              (lambda: lathe.solve(lambda x: "text", x0=[1.0]), "str"),
                              (lambda: lathe.solve(lambda x: np.log(-x).sum(), x0=[1.0]), "finite")):
             with self.subTest(message), np.errstate(all="ignore"), self.assertRaisesRegex((lathe.Error, TypeError), message):

@@ -29,7 +29,7 @@ import sys
 import numpy as np
 
 from .. import _core
-from ..errors import CaptureError, describe, place
+from ..errors import CaptureError, describe, kind_of, place
 from ..tree import flatten, unflatten
 
 FRONTS = ("numpy", "torch", "jax")
@@ -136,7 +136,7 @@ def as_node(graph, leaf):
         return node
     array = np.asarray(leaf)
     if array.dtype.kind not in "biuf":
-        raise CaptureError(f"the function returned a {type(leaf).__name__}")
+        raise CaptureError(f"the function returned {kind_of(leaf)}")
     return graph.constant(np.ascontiguousarray(array, dtype=float).reshape(array.shape))
 
 

@@ -10,7 +10,7 @@ from lathe import _core, capture as capturing
 from lathe.capture.effects import watch
 from lathe.capture.reverse import jacobian
 from lathe.console import say_once
-from lathe.errors import ArgumentError, CaptureError, ShapeError, of_result
+from lathe.errors import ArgumentError, CaptureError, ShapeError, kind_of, of_result
 from lathe.problem import from_captured
 from ..pygransoStruct import fields_of
 
@@ -123,7 +123,7 @@ class CalledWithGradients(Called):
 
 
 def describe(made) -> str:
-    return f"{len(made)} things" if isinstance(made, (list, tuple)) else f"a {type(made).__name__}"
+    return f"{len(made)} things" if isinstance(made, (list, tuple)) else kind_of(made)
 
 
 def scalar(f) -> float:
@@ -137,7 +137,7 @@ def scalar(f) -> float:
             raise ArgumentError("f is complex: expected a real number")
         return float(f.detach())
     if not isinstance(f, (numbers.Real, np.ndarray)):
-        raise ArgumentError(f"f is a {type(f).__name__}: expected a number or a tensor of one element")
+        raise ArgumentError(f"f is {kind_of(f)}: expected a number or a tensor of one element")
     return float(f)
 
 
@@ -149,10 +149,10 @@ def tensors_of(block, name) -> list:
     if is_tensor(block):
         return [torch.as_tensor(block)]
     if isinstance(block, (list, tuple, str)):
-        raise ArgumentError(f"{name} is a {type(block).__name__}: expected None, a pygransoStruct of tensors, or a tensor")
+        raise ArgumentError(f"{name} is {kind_of(block)}: expected None, a pygransoStruct of tensors, or a tensor")
     for key, part in fields_of(block).items():
         if not is_tensor(part) or torch.is_tensor(part) and part.is_complex():
-            raise ArgumentError(f"{name}.{key} is {'complex' if torch.is_tensor(part) else 'a ' + type(part).__name__}: expected a tensor of real numbers")
+            raise ArgumentError(f"{name}.{key} is {'complex' if torch.is_tensor(part) else kind_of(part)}: expected a tensor of real numbers")
     return [torch.as_tensor(part) for part in fields_of(block).values()]
 
 
