@@ -224,7 +224,7 @@ def differs(got, expected, arrays) -> str:
         return f"{tuple(got.shape)} {got.dtype}, {tuple(expected.shape)} {expected.dtype} by PyTorch"
     a, b = (t.detach().double().numpy().ravel() for t in (got, expected))
     with np.errstate(invalid="ignore"):
-        same = (np.abs(a - b) <= tolerance(arrays, b)) | (a == b) | (np.isnan(a) & np.isnan(b))
+        same = (np.abs(a - b) <= tolerance(arrays, b, any(x.dtype == np.float32 for x in arrays))) | (a == b) | (np.isnan(a) & np.isnan(b))
     if same.all():
         return ""
     k = int(np.argmin(same))
