@@ -8,9 +8,9 @@ FLAVOUR=$1 lathe=$2 KILLS=${3:-2}
 "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok       yaml' || skip "built without HDF5 or YAML"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-gpu=$(dirname "$(dirname "$(readlink -f "$lathe")")")/fake-quick # a made-up one
 ln -s "$lathe" "$work/lathe"
-lathe=$work/lathe # a name without spaces, wherever the build is
+ln -s "$(dirname "$(dirname "$(readlink -f "$lathe")")")/fake-quick" "$work/gpu"
+lathe=$work/lathe gpu=$work/gpu # names without spaces, wherever the build is; the GPU is made up
 LATHE_CACHE=$work/cache; export LATHE_CACHE
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }

@@ -47,9 +47,10 @@ LT_TEST(every_slot_of_every_table_is_filled)
     for (size_t i = 0; i < LT_LEN(table); i++) {
         lt_backend copy = *table[i];
         void *slot[sizeof copy / sizeof(void *)];
-        if (!copy.launch_all) memcpy(&copy.launch_all, &copy.launch, sizeof copy.launch_all); /* these three are optional */
+        if (!copy.launch_all) memcpy(&copy.launch_all, &copy.launch, sizeof copy.launch_all); /* these four are optional */
         if (!copy.await) memcpy(&copy.await, &copy.sync, sizeof copy.await);
         if (!copy.capture_share) memcpy(&copy.capture_share, &copy.capture_abort, sizeof copy.capture_share);
+        if (!copy.have_code) memcpy(&copy.have_code, &copy.build, sizeof copy.have_code);
         memcpy(slot, &copy, sizeof slot);
         for (size_t k = 0; k < LT_LEN(slot); k++)
             if (!slot[k]) LT_TEST_FAIL("%s: slot %zu is empty", copy.name, k);

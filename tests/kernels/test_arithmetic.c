@@ -46,7 +46,7 @@ LT_TEST(a_gpu_adds_its_own)
     LT_CHECK_OK(lt_arithmetic_describe(dev, true, &gpu));
     check_traits(&gpu);
     LT_CHECK_EQ_INT(gpu.n, cpu.n + 2);
-    LT_CHECK(strstr(text_of(&gpu, "kind of GPU"), "fake GPU") && strstr(text_of(&gpu, "CUDA libraries"), "NVRTC 12.9"));
+    LT_CHECK(strstr(text_of(&gpu, "kind of GPU"), "fake GPU") && strstr(text_of(&gpu, "CUDA libraries"), "NVRTC 12."));
     lt_device_close(dev);
 }
 
