@@ -3,8 +3,9 @@
 # Outputs are what they are elsewhere. SPDX-License-Identifier: BSD-3-Clause
 set -u
 lathe=$1
-odd=$2
 . "$(dirname "$0")/lib.sh"
+odd=$work/odd_files.so # LD_PRELOAD takes no spaces
+ln -s "$2" "$odd"
 ENOLCK=37 ENOSYS=38 EOPNOTSUPP=95 EINVAL=22 ENODEV=19 EPERM=1
 
 # on ODD STATUS ARGUMENTS…: a command on such a file system.
