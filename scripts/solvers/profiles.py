@@ -81,7 +81,7 @@ def unsolved(problems):
 
 
 def write(result, root):
-    later = f" (lathe's rows again at {result['lathe_commit']}, when the machine was busy)" if "lathe_commit" in result else ""
+    later = f" (lathe's rows again at {result['lathe_commit']})" if "lathe_commit" in result else ""
     problems = result["problems"]
     developed = [row for row in problems if row["group"] != HELD_OUT]
     held = result.get("held_out", {"limit_seconds": result["limit_seconds"], "commit": result["commit"]})
