@@ -243,7 +243,7 @@ def digits():
         command = [LATHE, "qsvm", "--kernel", f"{folder}/K.npy", "--labels", f"{folder}/y.npy", "--test-kernel", f"{folder}/T.npy", "--test-labels", f"{folder}/t.npy", "--c", "10",
                    "--no-balanced", "--folds", "0", "--model-out", f"{folder}/m", "--device", "cpu", "--json"]
         ours = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        subprocess.run([LATHE, "qsvm", "predict", "--model", f"{folder}/m", "--kernel", f"{folder}/T.npy", "--out", f"{folder}/p.npy", "--quiet"], check=True)
+        subprocess.run([LATHE, "qsvm", "predict", "--model", f"{folder}/m", "--kernel", f"{folder}/T.npy", "--out", f"{folder}/p.npy", "--quiet"], check=True, stdout=subprocess.DEVNULL)
         predicted = np.load(f"{folder}/p.npy").ravel()
     start = time.perf_counter()
     theirs = SVC(C=10, kernel="precomputed").fit(inside, labels[~test]).predict(across)
