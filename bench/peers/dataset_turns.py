@@ -3,8 +3,8 @@
 
     python3 bench/peers/dataset_turns.py [--lathe build/bin/lathe] [--rows 1 3 4] [--budget 8] > generate-dataset.json
 
-The operators are the eight of examples/configs/baseline_10k.yaml at grid 64 with 3 realizations of 100 steps in float32 on the CPU. Rows 1, 3 and 4 take a minute
-and a half on two quiet cores, all eight six minutes. Both use the threads of LATHE_THREADS, else all cores. A rollout of PyTorch's that is not done after --budget
+The operators are the eight of examples/configs/baseline_10k.yaml at grid 64 with 3 realizations of 100 steps in float32 on the CPU. Rows 1, 3 and 4 take half
+a minute on two quiet cores, all eight two minutes. Both use the threads of LATHE_THREADS, else all cores. A rollout of PyTorch's that is not done after --budget
 seconds is stopped and its time scaled to all steps. Memory is what each process held at most. SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
